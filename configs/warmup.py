@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from ..simcore import registered
 from .jobs import has_workload
@@ -24,10 +24,11 @@ def warmup_ns(*, _root_: Mapping[Any, Any]) -> float:
     return _warmup_of("settled" if learns(_root_) else "standard")
 
 
-def cold_table(config: DictConfig) -> str | None:
+def cold_table(whole: Mapping[Any, Any]) -> str | None:
     """A warning if the measurement begins before the routing's table has settled, else None."""
-    if not learns(config):
+    if not learns(whole):
         return None
+    config: Any = OmegaConf.create({key: whole[key] for key in ("routing", "run", "workload")})
     name = config.routing.name
     if has_workload(config):
         return (

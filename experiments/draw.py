@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 from omegaconf import OmegaConf
 
 from ..configs import compose, core_failures
-from ..simcore._files import atomic_path
+from .plotting.drawing import save_figure
 from .plotting.topology_picture import draw_topology
 from .terminal.commandline import CommandError, run_command
 
@@ -64,13 +63,7 @@ def draw(words: Sequence[str]) -> list[Path]:
             raise CommandError(f"out={file}: the name of a picture ends with {', '.join(_SUFFIXES)}")
     topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
     figure = draw_topology(topology, failures or None, title, config.seed)
-    # The same network gives the same file: an SVG without a date and with names that do not change.
-    with matplotlib.rc_context({"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}):
-        for file in files:
-            with atomic_path(file) as path:
-                undated = {"Date": None} if file.suffix == ".svg" else {}
-                figure.savefig(path, dpi=150, format=file.suffix[1:], metadata=undated)
-    return files
+    return [save_figure(figure, file.with_suffix(""), "flitgym", [file.suffix[1:]])[0] for file in files]
 
 
 def _file_name(words: Sequence[str]) -> str:

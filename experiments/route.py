@@ -7,7 +7,6 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,15 @@ from omegaconf import DictConfig
 from ..configs import CONFIG_DIR, refuse_added
 from ..configs.routes import check_route, register_routes
 from .results.files import remove_if_unused
-from .running.hydra_plugin import Sweep, register
-from .running.launcher import ONE_RUN, refuse_launcher
-from .running.plan import TABLES, PlannedRun
+from .running.hydra_plugin import Sweep
+from .running.launcher import refuse_launcher
+from .running.plan import TABLES
 from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
-from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
-from .terminal.progress import RunBar, no_report
-from .terminal.tables import console
+from .terminal.commandline import CommandError, by_hydra, past_hydra, relative
+from .terminal.progress import RunBar
 
 NAME = "flitgym route"
-_WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="route", version_base="1.3")
@@ -42,45 +39,34 @@ def _route(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
     with remove_if_unused(directory):  # Hydra has made it already
-        refuse_launcher(ONE_RUN)
+        refuse_launcher()
         refuse_added(config)
         check_route(config, list(hydra_config.overrides.task))
-        with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
-            result, _ = obtain(config, directory, bar.report if bar else no_report, keep_refusals=False)
-    print_rows(console(_WIDTH_OF_FILES), [result])
-    shown = _shown(directory)
+        with RunBar(sys.stderr.isatty()) as bar:
+            result, _ = obtain(config, directory, bar.report, keep_refusals=False)
+    print_rows([result])
+    shown = relative(directory)
     print(*(str(shown / name) for name in ("result.json", *result["files"].values())), sep="\n", flush=True)
 
 
 def _line(result: Mapping[str, Any], directory: Path, made_now: bool) -> str:
     state = "" if made_now else " (finished before)"
     text = headline(result) if result["routed"] else f"no table: {result['note']}"
-    return f"{_shown(directory)}{state}: {text}"
-
-
-def _shown(directory: Path) -> Path:
-    return directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
+    return f"{relative(directory)}{state}: {text}"
 
 
 def main() -> None:
     """Entry point of the command."""
 
-    def done(run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
-        print(_line(result, run.directory, now), flush=True)
+    def end() -> None:
+        if not sweep.runs:
+            return
+        from .table_quality.sweep import compare  # with Matplotlib, which takes long to import
 
-    def command() -> None:
-        by_hydra(app, NAME, "route")
-        tables = False
-        if sweep.runs:
-            from .table_quality.sweep import compare  # with Matplotlib, which takes long to import
-
-        for folder in sweep.folders:
-            tables |= compare(folder, [run.directory for run in sweep.runs])
-        sweep.require_success()
-        if sweep.runs and not tables:
+        tables = [compare(folder, [run.directory for run in sweep.runs]) for folder in sweep.folders]
+        if not any(tables) and not sweep.errors:
             raise CommandError("no engine could make a table for the network; the lines above give the reasons")
 
     register_routes()
-    sweep = Sweep(NAME, TABLES, done)
-    register(sweep)
-    sys.exit(run_command(NAME, command))
+    sweep = Sweep(NAME, TABLES, _line)
+    sweep.main(lambda: by_hydra(app, NAME, "route"), end)

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,12 @@ from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_added, refu
 from .conclusion.conclude import conclude
 from .results.cautions import say_cautions
 from .results.files import remove_if_unused
-from .running.hydra_plugin import Sweep, register
-from .running.launcher import ONE_RUN, refuse_launcher
+from .running.hydra_plugin import Sweep
+from .running.launcher import refuse_launcher
 from .running.one_run import obtain
-from .running.plan import SIMULATIONS, PlannedRun
-from .terminal.commandline import by_hydra, past_hydra, run_command
-from .terminal.progress import Forecast, RunBar, no_report
+from .running.plan import SIMULATIONS
+from .terminal.commandline import by_hydra, past_hydra, relative
+from .terminal.progress import RunBar
 from .terminal.times import duration_text, time_text
 from .workload.run import require_finished
 
@@ -37,14 +36,13 @@ def _simulate(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
     with remove_if_unused(directory):  # Hydra has made it already
-        refuse_launcher(ONE_RUN)
+        refuse_launcher()
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
-        with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
-            shown = bar.report if bar else no_report
-            known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
-            report = Forecast(shown, lambda seconds: _say(forecast(config, seconds))) if known else shown
-            result, ran_now = obtain(config, directory, report)
+        known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
+        say = (lambda seconds: _say(forecast(config, seconds))) if known else None
+        with RunBar(sys.stderr.isatty(), say=say) as bar:
+            result, ran_now = obtain(config, directory, bar.report)
     print(summary(result, directory, ran_now), flush=True)
     say_cautions(NAME, [result])
     require_finished(result)
@@ -69,7 +67,7 @@ def _say(text: str) -> None:
 def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     """A line about a run for the terminal, and a line per job."""
     state = f"{result['cpu_seconds']:.1f} s" if ran_now else "finished before"
-    where = f"{_shown(directory)} ({state})"
+    where = f"{relative(directory)} ({state})"
     if result["jobs"]:
         over = "finished" if result["workload_finished"] else "NOT finished"
         return "\n".join(
@@ -104,23 +102,13 @@ def _job_summary(job: Mapping[str, Any]) -> str:
     return f"{ranks}, communication {time_text(job['comm_time_mean_ns'], job['comm_time_std_ns'])}{over}"
 
 
-def _shown(directory: Path) -> Path:
-    return directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
-
-
 def main() -> None:
     """Entry point of the command."""
 
-    def done(run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
-        print(summary(result, run.directory, now), flush=True)
-
-    def command() -> None:
-        by_hydra(app, NAME, "config")
+    def end() -> None:
         for folder in sweep.folders:
             for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
-                print(_shown(path))
-        sweep.require_success()
+                print(relative(path))
 
-    sweep = Sweep(NAME, SIMULATIONS, done)
-    register(sweep)
-    sys.exit(run_command(NAME, command))
+    sweep = Sweep(NAME, SIMULATIONS, summary)
+    sweep.main(lambda: by_hydra(app, NAME, "config"), end)

@@ -1,5 +1,6 @@
 """The Jinja2 templates of the HTML that flitgym writes: the report's page, and tables for a notebook."""
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,11 @@ def template(path: str) -> Template:
         path: From the folder of this module.
     """
     return _environment().get_template(path)
+
+
+def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), title: str = "") -> str:
+    """A table for a notebook. Without a header, the first cell of a row is its heading."""
+    return template("api/table.html").render(rows=rows, header=header, title=title)
 
 
 @cache

@@ -27,7 +27,6 @@ FOLDER = Path("results/traces")
 _PICTURES = (".png", ".svg", ".pdf")
 _SCHEDULES = {".goal": "text", ".txt": "text", ".bin": "binary"}
 _OPTIONS = {each.name: each.type for each in fields(TraceOptions)}
-_WIDTH = 140  # columns of a table that does not go to a terminal
 _USAGE = f"""usage: {NAME} info FILE [format=NAME] [KEY=VALUE ...] [--json] [out=FILE]
        {NAME} convert IN OUT [format=NAME] [KEY=VALUE ...]
 
@@ -61,7 +60,8 @@ def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
     if picture and picture.suffix not in _PICTURES:
         raise CommandError(f"out={picture}: the name of a picture ends with {', '.join(_PICTURES)}")
     trace = _read(path, given)
-    facts = {"file": str(path), **facts_of(trace, _model(given))}
+    model = {key: _number(float, key, given[key]) for key in loggops_parameters() if key in given}
+    facts = {"file": str(path), **facts_of(trace, model)}
     if picture:
         _draw(trace, facts, picture)
     if as_json:
@@ -89,46 +89,29 @@ def convert(source: Path, target: Path, given: Mapping[str, str]) -> Path:
 
 
 def _read(path: Path, given: Mapping[str, str]) -> Trace:
-    options: dict[str, Any] = {}
-    numbers = {"int": _whole, "float": _real}
-    for key, kind in _OPTIONS.items():
-        if key in given:
-            options[key] = numbers[str(kind)](key, given[key]) if str(kind) in numbers else given[key]
+    options: dict[str, Any] = {key: given[key] for key in _OPTIONS if key in given}
+    for key in options:
+        if kind := {"int": int, "float": float}.get(str(_OPTIONS[key])):
+            options[key] = _number(kind, key, given[key])
     return read_trace(path, format=given.get("format", "auto"), options=TraceOptions(**options))
 
 
-def _whole(key: str, word: str) -> int:
-    if not word.isdecimal():
-        raise ConfigError(f"{key}={word}: not a whole number from 0 on")
-    return int(word)
-
-
-def _real(key: str, word: str) -> float:
+def _number(kind: type, key: str, word: str) -> float:
     try:
-        return float(word)
+        return kind(word)  # type: ignore[no-any-return]
     except ValueError:
-        raise ConfigError(f"{key}={word}: not a number") from None
-
-
-def _model(given: Mapping[str, str]) -> dict[str, float]:
-    model = {}
-    for key in loggops_parameters():
-        if key in given:
-            model[key] = _real(key, given[key])
-    return model
+        raise ConfigError(f"{key}={word}: not a{' whole' if kind is int else ''} number") from None
 
 
 def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
-    import matplotlib  # takes long to import
-
-    from .traces.picture import metadata, trace_figure
+    from .plotting.drawing import save_figure  # with Matplotlib, which takes long to import
+    from .traces.picture import trace_figure
 
     ideal = facts["ideal_finish"]
     course: Course = course_of(trace.program, ideal["loggops"], ideal["loggops_ns"])
     title = f"{Path(facts['file']).name}: {facts['format']}, {facts['ranks']:,} ranks"
     figure = trace_figure(trace.program, course, title, model_text(ideal["loggops"]))
-    with matplotlib.rc_context({"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}), atomic_path(picture) as file:
-        figure.savefig(file, dpi=150, format=picture.suffix[1:], metadata=metadata(picture.suffix))
+    save_figure(figure, picture.with_suffix(""), "flitgym", [picture.suffix[1:]])
 
 
 def run(words: Sequence[str]) -> str:
@@ -137,24 +120,13 @@ def run(words: Sequence[str]) -> str:
     if words[0] not in commands:
         raise ConfigError(unknown("command line", words[0], commands, "command"))
     keys = ["format", *_OPTIONS, *(["out", *loggops_parameters()] if words[0] == "info" else [])]
-    paths, given, flags = parse(_joined(words[1:]), keys, ["json"] if words[0] == "info" else [])
+    paths, given, flags = parse(words[1:], keys, ["json"] if words[0] == "info" else [])
     if len(paths) != commands[words[0]]:
         wanted = "FILE" if words[0] == "info" else "IN OUT"
         raise CommandError(f"{len(paths)} paths; write {NAME} {words[0]} {wanted}")
     if words[0] == "info":
         return info(paths[0], given, "json" in flags)
     return str(convert(paths[0], paths[1], given))
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """The words with `--out FILE` and `--out=FILE` as `out=FILE`."""
-    found: list[str] = []
-    for word in words:
-        if found and found[-1] == "--out":
-            found[-1] = f"out={word}"
-        else:
-            found.append(word.removeprefix("--") if word.startswith("--out=") else word)
-    return found
 
 
 def main() -> None:

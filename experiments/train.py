@@ -1,7 +1,6 @@
 """`flitgym train`: an agent learns on a world, with checkpoints, metrics and baselines. `--help` lists the choices."""
 
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ from ..agents import trainable
 from ..configs import CONFIG_DIR
 from ..configs.training import register_training
 from .results.files import remove_if_unused
-from .running.hydra_plugin import Sweep, register
-from .running.launcher import ONE_RUN, refuse_launcher
-from .running.plan import PlannedRun
-from .terminal.commandline import by_hydra, past_hydra, run_command
+from .running.hydra_plugin import Sweep
+from .running.launcher import refuse_launcher
+from .terminal.commandline import by_hydra, past_hydra
 from .training.result import summary
 from .training.run import train
 from .training.study import TRAININGS, gather_trainings
+
+NAME = "flitgym train"
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="train", version_base="1.3")
@@ -29,7 +29,7 @@ def app(config: DictConfig) -> None:
     with past_hydra():
         directory = Path(HydraConfig.get().runtime.output_dir)
         with remove_if_unused(directory):  # Hydra has made it already
-            refuse_launcher(ONE_RUN)
+            refuse_launcher()
             result = train(config, directory, words=list(HydraConfig.get().overrides.task))
         print(summary(result, directory), flush=True)
 
@@ -37,20 +37,17 @@ def app(config: DictConfig) -> None:
 def main() -> None:
     """Entry point of the command."""
 
-    def done(run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
-        print(summary(result, run.directory), flush=True)
-
-    def command() -> None:
+    def compose() -> None:
         register_training(trainable())
-        by_hydra(app, "flitgym train", "train")
+        by_hydra(app, NAME, "train")
+
+    def end() -> None:
         for folder in sweep.folders:
             for path in gather_trainings(folder):
                 print(path)
-        sweep.require_success()
 
-    sweep = Sweep("flitgym train", TRAININGS, done, objective)
-    register(sweep)
-    sys.exit(run_command("flitgym train", command))
+    sweep = Sweep(NAME, TRAININGS, lambda result, directory, now: summary(result, directory), objective)
+    sweep.main(compose, end)
 
 
 def objective(result: Mapping[str, Any] | None) -> float:

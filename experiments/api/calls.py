@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,18 +22,15 @@ from ...configs.identity import study_folder
 from ...simcore import ConfigError
 from ...simcore.plugins import files
 from ..conclusion.conclude import conclude
-from ..results.files import read_columns
 from ..running.launcher import launcher_of
-from ..running.one_run import execute, obtain
+from ..running.one_run import obtain, simulated
 from ..running.sweep import Composers, PlannedRun, expand, run_all
-from ..terminal.progress import quiet
-from .bar import LateBar
+from ..terminal.progress import RunBar, has_bars, quiet
 from .matrices import is_matrix, stored
 from .result import Result
 from .runs import Runs
 
-_MOST_SEEDS = 1_000_000
-_TABLES = ("series", "channels")  # kept in memory if a run leaves no files
+_BAR_AFTER_SECONDS = 1.0  # a short run shows none
 
 
 def simulate(
@@ -66,19 +64,23 @@ def simulate(
         raise ConfigError(f"directory: {directory} and results: {results}; give one of them")
     with ExitStack() as stack:
         kept = directory if directory is not None else results
-        folder = Path(kept if kept is not None else stack.enter_context(TemporaryDirectory(prefix="flitgym-")))
+        if kept is not None:
+            folder = Path(kept)
+        elif any(map(is_matrix, values.values())):
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="flitgym-")))
+        else:
+            folder = Path()
         run = _planned(overrides, {key: [_settled(key, value, folder)] for key, value in values.items()}, folder)[0]
-        if kept is None and run.config.run.save_q_table:
+        if kept is None and run.plain["run"]["save_q_table"]:
             raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")
         where = folder if directory is not None else run.directory
-        report = stack.enter_context(LateBar(progress))
+        report = stack.enter_context(RunBar(progress and has_bars(), after=_BAR_AFTER_SECONDS)).report
         stack.enter_context(explained())
         if kept is None:
-            fields = execute(run.config, where, report)
-            tables = {name: read_columns(fields, where, name) for name in _TABLES}
-            result = Result(fields, None, {name: table for name, table in tables.items() if table is not None})
+            fields, tables, _ = simulated(run.plain, report)
+            result = Result(fields, None, tables)
         else:
-            result = Result(obtain(run.config, where, report)[0], where)
+            result = Result(obtain(run.plain, where, report)[0], where)
     for text in (result.get("warnings") or {}).values():
         warnings.warn(text, stacklevel=2)
     return result
@@ -129,8 +131,8 @@ def sweep(
         if "seed" in axes:
             raise ConfigError(f"seeds: {seeds} and seed={values['seed']}; give one of them")
         if not isinstance(seeds, Iterable):
-            if not isinstance(seeds, int) or not 1 <= seeds <= _MOST_SEEDS:
-                raise ConfigError(f"seeds: {seeds} is not a list of seeds, or their number within 1 .. {_MOST_SEEDS}")
+            if not isinstance(seeds, int) or seeds < 1:
+                raise ConfigError(f"seeds: {seeds} is neither a list of seeds nor their number")
             seeds = range(1, seeds + 1)
         axes["seed"] = list(seeds)
     if workers is not None and workers < 1:
@@ -171,7 +173,7 @@ def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
         ConfigError: an override is not valid.
     """
     run = _planned(overrides, {key: [value] for key, value in values.items()}, Path())[0]
-    return core_sections(run.config)  # a copy, since calls share the sections in `plain`
+    return deepcopy(core_sections(run.plain))  # since calls share the sections in `plain`
 
 
 def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path) -> list[PlannedRun]:

@@ -12,8 +12,8 @@ from ...configs import workload_label
 from ...simcore import ConfigError
 from ..presets import preset_of
 from ..results.files import read_columns
+from ..templates import html_table
 from ..terminal.times import time_text
-from .html import html_table
 
 
 class Result(Mapping[str, Any]):
@@ -33,7 +33,7 @@ class Result(Mapping[str, Any]):
         self,
         fields: Mapping[str, Any],
         directory: Path | None = None,
-        tables: Mapping[str, dict[str, NDArray[Any]]] | None = None,
+        tables: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
     ) -> None:
         self._fields = dict(fields)
         self._tables = dict(tables or {})
@@ -56,7 +56,7 @@ class Result(Mapping[str, Any]):
         sections: dict[str, Any] = self._fields["config"]
         return sections
 
-    def columns(self, name: str) -> dict[str, NDArray[Any]]:
+    def columns(self, name: str) -> Mapping[str, NDArray[Any]]:
         """The columns of a table of the run, such as `series` or `channels`.
 
         Args:

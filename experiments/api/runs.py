@@ -11,7 +11,7 @@ from ...simcore import ConfigError
 from ..plotting.swept import named, swept
 from ..results.files import results_below
 from ..results.rows import row, table_of
-from .html import html_table
+from ..templates import html_table
 from .result import Result
 
 # The import of each takes longer than a short run.
@@ -86,15 +86,9 @@ class Runs(Sequence[Result]):
         return table_of(self.rows())
 
     def frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame.
+        """The rows as a pandas frame, if pandas is installed."""
+        import pandas as pd
 
-        Raises:
-            ImportError: pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("frame() needs pandas: pip install pandas; table() has the same rows in Arrow") from error
         return pd.DataFrame(self.rows())
 
     def plot(self, x: str | None = None, y: str | None = None, by: str | None = None, ax: Axes | None = None) -> Axes:

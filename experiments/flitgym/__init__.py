@@ -14,36 +14,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flitgym.experiments.api.calls import configuration, simulate, sweep
-    from flitgym.experiments.api.result import Result
-    from flitgym.experiments.api.runs import Runs
-    from flitgym.experiments.api.studies import evaluate, reproduce, saturate, train
-    from flitgym.experiments.running.steady import SteadyResult, measure_steady
-    from flitgym.experiments.running.sweep import RunFailedError
-    from flitgym.experiments.terminal.commandline import CommandError
-    from flitgym.simcore import ConfigError, CoreError, Simulation
+    from flitgym.experiments.api.calls import configuration as configuration
+    from flitgym.experiments.api.calls import simulate as simulate
+    from flitgym.experiments.api.calls import sweep as sweep
+    from flitgym.experiments.api.result import Result as Result
+    from flitgym.experiments.api.runs import Runs as Runs
+    from flitgym.experiments.api.studies import evaluate as evaluate
+    from flitgym.experiments.api.studies import reproduce as reproduce
+    from flitgym.experiments.api.studies import saturate as saturate
+    from flitgym.experiments.api.studies import train as train
+    from flitgym.experiments.running.steady import SteadyResult as SteadyResult
+    from flitgym.experiments.running.steady import measure_steady as measure_steady
+    from flitgym.experiments.running.sweep import RunFailedError as RunFailedError
+    from flitgym.experiments.terminal.commandline import CommandError as CommandError
+    from flitgym.simcore import ConfigError as ConfigError
+    from flitgym.simcore import CoreError as CoreError
+    from flitgym.simcore import Simulation as Simulation
 
     __version__: str
-
-__all__ = [
-    "CommandError",
-    "ConfigError",
-    "CoreError",
-    "Result",
-    "RunFailedError",
-    "Runs",
-    "Simulation",
-    "SteadyResult",
-    "__version__",
-    "configuration",
-    "evaluate",
-    "measure_steady",
-    "reproduce",
-    "saturate",
-    "simulate",
-    "sweep",
-    "train",
-]
 
 _HOMES = {
     "CommandError": "flitgym.experiments.terminal.commandline",
@@ -63,8 +51,7 @@ _HOMES = {
     "sweep": "flitgym.experiments.api.calls",
     "train": "flitgym.experiments.api.studies",
 }
-
-
+__all__ = [*_HOMES, "__version__"]
 _PARTS = ("agents", "configs", "env", "experiments", "plugins", "simcore")
 
 # A type checker uses the imports above, and so it reports unknown names.

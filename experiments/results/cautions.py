@@ -5,8 +5,6 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from omegaconf import DictConfig
-
 from ...configs import cold_table, core_failures
 from ...configs.policies import foreign_policy
 from ...simcore._window import cautions_of
@@ -17,7 +15,7 @@ _LEAST_ITERATIONS = 0.5  # below, the one iteration that remains is at least twi
 _ROUNDED = 0.01  # of a time
 
 
-def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
+def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, str]:
     """The `warnings` of a result, by kind.
 
     Args:
@@ -43,7 +41,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         "replaced": _replaced(config, numbers),
         "threads": _threads(config, numbers),
         "late_events": late_events(config, numbers.get("simulated_ns")),
-        "foreign_policy": foreign_policy(config.routing, config.topology.name),
+        "foreign_policy": foreign_policy(config["routing"], config["topology"]["name"]),
         "rounding": _rounding(numbers),
         "scale": _scale(numbers),
     }
@@ -56,7 +54,7 @@ def outages(events: Any) -> dict[str, float]:
     return {str(word).strip(): float(found[1]) for word in words if (found := _DOWN_NS.search(str(word)))}
 
 
-def late_events(config: DictConfig, simulated_ns: float | None) -> str | None:
+def late_events(config: Mapping[str, Any], simulated_ns: float | None) -> str | None:
     """The warning about `failures.events` after the end of a run; None if there are none.
 
     Args:
@@ -82,24 +80,17 @@ def _rounding(numbers: Mapping[str, Any]) -> str | None:
     return f"router.cycle_ns: {'; '.join(texts)}, the nearest cycle" if texts else None
 
 
-def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
-    threads, wanted, parts = config.run.threads, config.run.partitions, numbers.get("facts", {}).get("partitions", 1)
+def _threads(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:
+    run, parts = config["run"], numbers.get("facts", {}).get("partitions", 1)
+    threads, wanted = run["threads"], run["partitions"]
     if max(threads, wanted) <= parts:
         return None
     key = f"run.threads: {threads}" if threads > parts else f"run.partitions: {wanted}"
     if parts == wanted:
         return f"{key}, but run.partitions={wanted}"
     more = "" if wanted else "; see run.partitions"
-    if parts > 1:
-        return f"{key}, but this network has only {parts} partitions{more}"
-    why = (
-        "by default it is whole if it has few flits per cycle or very short links, or with the oracle ugal_global or a "
-        "policy that observes other routers"
-        if not wanted
-        else "it stays whole, for example, with a policy that records or decides at the source, with reps, or for a "
-        "workload without a network or with message_matrix"
-    )
-    return f"{key}, but this network is one partition: {why}{more}"
+    have = f"has only {parts} partitions" if parts > 1 else "is one partition"
+    return f"{key}, but this network {have}{more}"
 
 
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]], silent: Collection[str] = ()) -> None:
@@ -134,22 +125,22 @@ def _scale(numbers: Mapping[str, Any]) -> str | None:
     return f"{', '.join(longer)}, since at least one remains; workload.size_scale shortens its messages"
 
 
-def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
+def _replaced(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:
     if not numbers.get("facts", {}).get("routing_replaced"):
         return None
+    routing, topology = config["routing"]["name"], config["topology"]["name"]
     return (
-        f"with failures, the {config.routing.name} for any graph replaces the {config.routing.name} for "
-        f"{config.topology.name} from cycle 0 on, with other paths and other VC classes; compare only with runs that "
-        "have failures, too"
+        f"with failures, the {routing} for any graph replaces the {routing} for {topology} from cycle 0 on, with other "
+        "paths and other VC classes; compare only with runs that have failures, too"
     )
 
 
-def _of_window(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
+def _of_window(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, str]:
     """The warnings about a window. If traffic or links change, its halves differ by themselves."""
     if numbers.get("changes_ns") or numbers.get("steady") is not None or numbers.get("jobs"):
         return {}
     found = cautions_of(numbers)
-    if shows_start(config.run):
+    if shows_start(config["run"]):
         found.pop("drift", None)
     return found
 

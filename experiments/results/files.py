@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,21 +118,20 @@ def read_result(directory: Path) -> dict[str, Any] | None:
     path = directory / RESULT_FILE
     try:
         with read_with_care(path):
-            result = json.loads(read_plain(path).decode("utf-8"), parse_constant=_refuse_constant)
-            json.dumps(result, ensure_ascii=False).encode()  # refuses lone surrogates, which no table can hold
+            result = json.loads(read_plain(path).decode("utf-8"))
     except DamagedError as error:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
             return None
         raise
     if not isinstance(result, dict):
         raise DamagedError(path, f"it holds a {type(result).__name__} and not a mapping")
-    if ("checksum" in result or "checksums" in result) and result.get("checksum") != _own_checksum(result):
+    if result.get("checksum") != _own_checksum(result):
         raise DamagedError(path, "it does not match its checksum")
     return result
 
 
 def is_checked(result: Mapping[str, Any]) -> bool:
-    """Whether a result has a checksum, which `read_result` has compared. Results of early versions have none."""
+    """Whether a result has a checksum, as all that `read_result` returns."""
     return "checksum" in result
 
 
@@ -144,12 +143,10 @@ def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[s
     """
     import pyarrow.parquet as pq
 
-    name = result.get("files", {}).get(key)
-    if name is None or not (directory / name).exists():
+    if (path := check_table(result, directory, key)) is None:
         return None
-    _check_file(result, directory, name)
-    with read_with_care(directory / name):
-        with open_plain(directory / name) as file:
+    with read_with_care(path):
+        with open_plain(path) as file:
             table = pq.read_table(file)
         return {column: table[column].to_numpy() for column in table.column_names}
 
@@ -160,23 +157,27 @@ def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[st
     Raises:
         DamagedError: as `read_columns`.
     """
+    if (path := check_table(result, directory, key)) is None:
+        return None
+    with read_with_care(path):
+        return read_npz(path, "it holds no arrays")
+
+
+def check_table(result: Mapping[str, Any], directory: Path, key: str) -> Path | None:
+    """The file that a result's `files` names under `key`; None if it does not exist.
+
+    Raises:
+        DamagedError: the file cannot be read, or does not match its checksum.
+    """
     name = result.get("files", {}).get(key)
     if name is None or not (directory / name).exists():
         return None
-    _check_file(result, directory, name)
-    with read_with_care(directory / name):
-        return read_npz(directory / name, "it holds no arrays")
-
-
-def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
-    """Compare the file that a result's `files` names under `key` with its checksum, if the file exists.
-
-    Raises:
-        DamagedError: the file does not match its checksum.
-    """
-    name = result["files"][key]
-    if (directory / name).exists():
-        _check_file(result, directory, name)
+    path = directory / str(name)
+    with read_with_care(path):
+        # A result that was not read from its file has no checksums.
+        if "checksums" in result and _checksum(read_plain(path)) != result["checksums"].get(name):
+            raise ValueError("it does not match its checksum")
+    return path
 
 
 def finished(directory: Path, config_hash: str, version: str, results_version: str = "") -> dict[str, Any] | None:
@@ -200,9 +201,9 @@ def finished(directory: Path, config_hash: str, version: str, results_version: s
         same = results_version != "" and result.get("results_version") == results_version
         if (not same and result.get("version") != version) or not same_plugins(result.get("plugins", {})):
             return None
-        with read_with_care(directory / RESULT_FILE):
-            for name in result.get("files", {}).values():
-                _check_file(result, directory, name)
+        for key, name in result["files"].items():
+            if check_table(result, directory, key) is None:
+                raise DamagedError(directory / name, "it is missing")
     except DamagedError as error:
         print(f"{error}; the run is repeated", file=sys.stderr, flush=True)
         return None
@@ -216,7 +217,6 @@ def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], l
         try:
             result = read_result(path.parent)
             if result is not None:
-                _check_shape(result, path)
                 found.append((result, path.parent))
         except DamagedError as error:
             damaged.append(error)
@@ -245,30 +245,3 @@ def _own_checksum(result: Mapping[str, Any]) -> str:
     # The checksum covers the values and not the bytes, so the layout of the JSON does not matter.
     rest = {key: value for key, value in result.items() if key != "checksum"}
     return _checksum(json.dumps(rest, sort_keys=True).encode())
-
-
-def _check_file(result: Mapping[str, Any], directory: Path, name: str) -> None:
-    path = directory / name
-    with read_with_care(path):
-        known = result.get("checksums", {}).get(name)
-        if known is None:
-            path.stat()
-        elif _checksum(read_plain(path)) != known:
-            raise ValueError("it does not match its checksum")
-
-
-def _check_shape(result: Mapping[str, Any], path: Path) -> None:
-    """Check that a result has the parts of every result, because an early one has no checksum."""
-    config = result.get("config")
-    if not isinstance(config, Mapping):
-        raise DamagedError(path, "it has no configuration")
-    for key, kind, noun in (("jobs", Mapping, "mapping"), ("files", Mapping, "mapping"), ("version", str, "text")):
-        if key in result and not isinstance(result[key], kind):
-            raise DamagedError(path, f"'{key}' is not a {noun}")
-    for name in result.get("files", {}).values():
-        if not isinstance(name, str) or Path(name).name != name:
-            raise DamagedError(path, f"'files' has {name!r}, which is not the name of a file")
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a valid number in JSON")

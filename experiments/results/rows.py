@@ -78,15 +78,7 @@ def _port_buffer(columns: Mapping[str, Any], vcs: int) -> int:
 
 
 def gather(directory: Path) -> tuple[int, list[DamagedError]]:
-    """Gather every finished run below `directory` into one Parquet table, `rows.parquet`.
-
-    Returns:
-        The number of rows, and the errors of damaged runs. Without any finished run, nothing is written.
-
-    Raises:
-        ConfigError: as `write_gathered`.
-        OSError: the table cannot be written, for example because a folder has its name.
-    """
+    """Gather every finished run below `directory` into `rows.parquet`; returns the number of rows, and the errors."""
     rows, _, damaged = rows_below(directory)
     write_gathered(directory, rows)
     return len(rows), damaged
@@ -131,6 +123,7 @@ def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
     Raises:
         ConfigError: there is a labelled table, whose labels would be lost, or a table of a newer version.
+        OSError: the table cannot be written, for example because a folder has its name.
     """
     if rows and is_labelled(directory / ROWS_FILE):
         raise ConfigError(
@@ -168,11 +161,7 @@ def _checked_metadata(path: Path, schema: "pa.Schema") -> Mapping[bytes, bytes]:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], kind: Kind = "gathered") -> None:
-    """Write rows as Parquet. Routings differ in their parameters; a missing value is null.
-
-    Raises:
-        OSError: the table cannot be written, for example because a folder has its name.
-    """
+    """Write rows as Parquet. Routings differ in their parameters; a missing value is null."""
     import pyarrow.parquet as pq
 
     table = table_of(rows).replace_schema_metadata({_VERSION_KEY: str(ROWS_VERSION), _KIND_KEY: kind})

@@ -1,10 +1,15 @@
 """The interface of every executor: `concurrent.futures`, batches of calls and their progress."""
 
 import concurrent.futures
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+
+from ...simcore._cores import CORES
+
+_RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # environment variable of the processes of a sweep
 
 
 class WorkerDiedError(Exception):
@@ -37,3 +42,37 @@ class Executor(concurrent.futures.Executor, ABC):
     def parts(self) -> Mapping[Any, tuple[float, float]]:
         """The last (finished fraction, seconds) that a running call reported, by its future."""
         return {}
+
+
+def environment_of(runs: int) -> dict[str, str]:
+    """The environment of a process that shares the cores with `runs - 1` others."""
+    return {**os.environ, _RUNS_AT_ONCE: str(max(1, runs))}
+
+
+def call_elsewhere(
+    fn: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    folder: str,
+    cpus: float,
+    report: Callable[[Any], object] = lambda part: None,
+) -> tuple[Exception | None, Any]:
+    """Make a call in a process of another machine: the error of the call, and its value.
+
+    Args:
+        fn: The function.
+        arguments: Its arguments without `report`.
+        folder: The folder of the command.
+        cpus: The cores of the process, which are the threads of a run with `run.threads=0`.
+        report: The last argument.
+    """
+    os.environ[_RUNS_AT_ONCE] = str(max(1, int(CORES // max(1.0, cpus))))
+    try:
+        os.chdir(folder)
+        return None, fn(*arguments, report)
+    except Exception as error:
+        return error, None
+
+
+def cores_of_a_run() -> int:
+    """The cores of each parallel run, which are its threads with `run.threads=0`."""
+    return max(1, CORES // int(os.environ.get(_RUNS_AT_ONCE, 1)))

@@ -4,16 +4,16 @@ Hydra reaches the engine only through these classes, which implement its public 
 sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same launchers.
 """
 
-import itertools
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher as HydraLauncher
@@ -22,11 +22,16 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs.composition import WRONG, Composer
+from ...configs.identity import study_folder
 from ...configs.launchers import PACKAGE
-from ..terminal.commandline import CommandError, of_run, past_hydra
+from ..terminal.commandline import of_run, past_hydra, run_command
 from .launcher import launcher_of_app
 from .plan import Kind, PlannedRun
-from .sweep import Done, RunFailedError, run_all
+from .sweep import RunFailedError, prepare, run_all
+
+_ID = re.compile(r"\$\{(run|route|train)_id:\}")
+
+Line = Callable[[Mapping[str, Any], Path, bool], str]
 
 
 class Sweep:
@@ -35,14 +40,14 @@ class Sweep:
     Args:
         name: The name of the command.
         kind: The kind of its runs.
-        done: Called for each run that has a result.
+        line: The text about a result for the terminal, from the result, its folder, and whether it is new.
         objective: Maps a result to the number that a sweeper minimises.
     """
 
-    def __init__(self, name: str, kind: Kind, done: Done, objective: Any = lambda result: None) -> None:
-        self.name, self.kind, self.done, self.objective = name, kind, done, objective
+    def __init__(self, name: str, kind: Kind, line: Line, objective: Any = lambda result: None) -> None:
+        self.name, self.kind, self.line, self.objective = name, kind, line, objective
         self.runs: list[PlannedRun] = []
-        self._errors: dict[Path, Exception] = {}
+        self.errors: dict[Path, Exception] = {}
         self._composer = Composer(kind.root)
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
@@ -56,6 +61,7 @@ class Sweep:
             ConfigError, CommandError: a run cannot be composed or cannot start. Nothing ran.
         """
         launcher = launcher_of_app(config)
+        prepare(launcher, len(lists))
         planned = self._planned(config, lists)
         self.runs += planned
         if (different := len({run.directory for run in planned})) < len(planned):
@@ -66,25 +72,36 @@ class Sweep:
                 flush=True,
             )
         try:
-            run_all(planned, self.name, keep_going=True, launcher=launcher, done=self.done, check=True)
+            run_all(planned, self.name, keep_going=True, launcher=launcher, done=self._done, check=True)
         except RunFailedError as error:
-            self._errors |= error.errors
+            self.errors |= error.errors
         returned = []
         for run, words in zip(planned, lists, strict=True):
-            failure = self._errors.get(run.directory)
+            failure = self.errors.get(run.directory)
             value = failure or self.objective(run.kind.read(run.directory))
             status = JobStatus.FAILED if failure else JobStatus.COMPLETED
-            returned.append(JobReturn(overrides=words, cfg=run.config, status=status, _return_value=value))
+            returned.append(JobReturn(overrides=words, status=status, _return_value=value))
         return returned
 
-    def require_success(self) -> None:
-        """Raise if a run of the sweep has failed.
+    def _done(self, run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
+        print(self.line(result, run.directory, now), flush=True)
 
-        Raises:
-            RunFailedError: names all runs that failed.
+    def main(self, compose: Callable[[], object], conclude: Callable[[], object]) -> None:
+        """The body of a command.
+
+        Args:
+            compose: Calls the Hydra application, which executes one run, or this sweep.
+            conclude: Called at the end, if there is no error but those of runs.
         """
-        if self._errors:
-            raise RunFailedError(self._errors)
+
+        def command() -> None:
+            compose()
+            conclude()
+            if self.errors:
+                raise RunFailedError(self.errors)
+
+        register(self)
+        sys.exit(run_command(self.name, command))
 
     @property
     def folders(self) -> list[Path]:
@@ -99,12 +116,20 @@ class Sweep:
             own = tuple(word for word in words if word not in common)
             try:
                 plain = self._composer.resolved(words)
-                where = OmegaConf.create({**plain, "hydra": hydra})
-                folder = Path(str(where.hydra.sweep.dir)) / str(where.hydra.sweep.subdir)
+                folder = self._folder(plain, hydra)
             except WRONG as error:
                 raise of_run(own, error) from error
             planned.append(PlannedRun(plain, folder, self.kind, tuple(words), own))
         return planned
+
+    def _folder(self, plain: dict[str, Any], hydra: dict[str, Any]) -> Path:
+        """The folder of a run, `hydra.sweep.dir` / `hydra.sweep.subdir`."""
+        text = f"{hydra['sweep']['dir']}/{hydra['sweep']['subdir']}"
+        text = _ID.sub(lambda _: self.kind.folder(plain), text.replace("${study_folder:}", study_folder(_root_=plain)))
+        if "${" in text:  # OmegaConf takes 5 ms for this
+            where = OmegaConf.create({**plain, "hydra": hydra, "folder": text})
+            text = where.folder
+        return Path(text)
 
 
 _current: list[Sweep] = []
@@ -149,21 +174,8 @@ class GridSweeper(HydraSweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """Hydra calls this to run the sweep."""
-        overrides = {override.get_key_element(): override for override in self._parser.parse_overrides(arguments)}
-        lists = [list(words) for words in itertools.product(*map(_words, overrides.values()))]
+        (lists,) = BasicSweeper.split_arguments(self._parser.parse_overrides(arguments), max_batch_size=None)
         return [self._launcher.launch(lists, initial_job_idx=0)]
-
-
-def _words(override: Override) -> list[str]:
-    if not override.is_sweep_override():
-        return [str(override.input_line)]
-    if not override.is_discrete_sweep():
-        key = override.get_key_element()
-        with past_hydra():
-            raise CommandError(
-                f"{override.input_line}: a grid needs a list of values; write {key}=a,b,c, or use another sweeper"
-            )
-    return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
 
 
 def register(sweep: Sweep) -> None:

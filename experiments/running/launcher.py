@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs.composition import compose_root
 from ...configs.launchers import LAUNCHERS, PACKAGE
+from ...simcore._cores import CORES
 from ..terminal.commandline import CommandError
 from .executor import Executor
 from .local import LocalExecutor
@@ -51,7 +52,7 @@ class Launcher:
             CommandError: the launcher needs a package that is not installed, or Slurm is missing.
         """
         if not self.kind:
-            with _warm(most) as local:
+            with warm(most) as local:
                 yield local
             return
         try:
@@ -70,38 +71,31 @@ class Launcher:
 
 
 HERE = Launcher()
-ONE_RUN = "a single run uses this process; add -m to give the runs of a sweep to a launcher"
 
 # The executor of the last sweep on this machine, with its number of processes, environment and search path.
 _kept: list[tuple[LocalExecutor, object]] = []
-
-
-def _forget() -> None:
-    while _kept:
-        _kept.pop()[0].forget()
-
-
-os.register_at_fork(after_in_child=_forget)  # a fork copies no threads
+os.register_at_fork(after_in_child=_kept.clear)  # a fork copies no threads, and the workers belong to the parent
 
 
 @contextmanager
-def _warm(most: int) -> Iterator[LocalExecutor]:
-    """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree."""
+def warm(most: int | None = None) -> Iterator[LocalExecutor]:
+    """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree.
+
+    Args:
+        most: Number of processes; None: that of the previous sweep.
+    """
+    most = most or (_kept[0][0].most if _kept else CORES)
     surroundings = (most, dict(os.environ), list(sys.path))
-    executor, known = _kept.pop() if _kept else (None, None)
-    if executor is None or known != surroundings:
-        if executor is not None:
-            executor.shutdown()
+    executor, known = _kept.pop() if _kept else (LocalExecutor(most), surroundings)
+    if known != surroundings:
+        executor.shutdown()
         executor = LocalExecutor(most)
     try:
         yield executor
     except BaseException:
         executor.shutdown(cancel_futures=True)
         raise
-    if executor.idle:
-        _kept.append((executor, surroundings))
-    else:
-        executor.shutdown(cancel_futures=True)
+    _kept.append((executor, surroundings))
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
@@ -131,18 +125,16 @@ def launcher_of_app(config: DictConfig | None = None) -> Launcher:
     return _launcher(hydra.launcher)
 
 
-def refuse_launcher(why: str) -> None:
-    """Refuse words about launchers in this process, which is a Hydra application without launchers.
-
-    Args:
-        why: The reason, and the valid choice.
+def refuse_launcher() -> None:
+    """Refuse words about launchers in this process, which is a Hydra application for a single run.
 
     Raises:
         CommandError: the command line has such words.
     """
-    own = [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]
-    if own:
-        raise CommandError(f"{own[0]}: {why}")
+    if own := [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]:
+        raise CommandError(
+            f"{own[0]}: a single run uses this process; add -m to give the runs of a sweep to a launcher"
+        )
 
 
 def runs_at_once(launcher: Launcher) -> int | None:

@@ -3,7 +3,9 @@
 import math
 import resource
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,12 @@ from ...simcore import ConfigError, Simulation, __version__, registered, results
 from ...simcore._window import measure_window, trend_of
 from ...simcore.plugins import versions
 from ..results.cautions import cautions
-from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
-from ..results.names import Names
+from ..results.files import finished, remove_if_unused, require_writable, write_arrays, write_result, write_table
+from ..results.message_matrix import matrices
+from ..results.names import Columns, Names
 from ..terminal.progress import Report
 from ..workload.run import Limits, run_workload
-from .cores import cores_of_a_run
+from .executor import cores_of_a_run
 from .steady import check_steady, measure_steady
 
 _COUNTS = {
@@ -36,6 +39,17 @@ _FIRST_CHUNK = 500  # cycles of the first call into the core; shorter calls woul
 _CHUNK_SECONDS = 0.2  # approximate duration of a call into the core, between two reports of progress
 
 
+Config = Mapping[str, Any]
+
+
+def resolved(config: Config) -> Config:
+    """The plain values of a configuration; fast, unlike the nodes of OmegaConf."""
+    plain: Any = config
+    if isinstance(config, DictConfig):
+        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    return plain  # type: ignore[no-any-return]
+
+
 @dataclass
 class Phases:
     """The lengths of a run's phases in cycles of the router's clock."""
@@ -46,27 +60,35 @@ class Phases:
     series_interval: int
 
     @classmethod
-    def of(cls, run: DictConfig, cycle_ns: float) -> "Phases":
+    def of(cls, run: Config, simulation: Simulation) -> "Phases":
         """Round the times of the `run` section to cycles.
 
         Raises:
-            ConfigError: a time is negative, or a window is shorter than one cycle.
+            ConfigError: a time is negative, a window is shorter than one cycle, or the run would pass the end of
+                simulated time.
         """
-        cycles = {}
+        cycle_ns, cycles = simulation.cycle_ns, {}
         for key in ("warmup_ns", "measure_ns", "drain_max_ns", "series_interval_ns"):
             if not (run[key] >= 0 and math.isfinite(run[key])):
                 raise ConfigError(f"run.{key}: {run[key]:g} ns is negative or not finite")
             cycles[key.removesuffix("_ns")] = round(run[key] / cycle_ns)
         if cycles["measure"] == 0:
-            raise ConfigError(f"run.measure_ns: {run.measure_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
-        if run.series_interval_ns > 0 and cycles["series_interval"] == 0:
+            raise ConfigError(f"run.measure_ns: {run['measure_ns']:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
+        if run["series_interval_ns"] > 0 and cycles["series_interval"] == 0:
             raise ConfigError(
-                f"run.series_interval_ns: {run.series_interval_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
+                f"run.series_interval_ns: {run['series_interval_ns']:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
+            )
+        whole = cycles["warmup"] + cycles["measure"] + (cycles["drain_max"] if run["drain"] else 0)
+        end = simulation.facts()["end_of_time_cycles"]
+        if whole > end:
+            raise ConfigError(
+                f"run.measure_ns: all windows take {whole:.3g} cycles, and simulated time ends after {end:.3g}; use "
+                "shorter windows or a longer router.cycle_ns"
             )
         return cls(**cycles)
 
 
-def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[str, Any], bool]:
+def obtain(config: Config, directory: Path, report: Report) -> tuple[dict[str, Any], bool]:
     """The result of `config`: the finished one in `directory`, or that of a new run.
 
     Returns:
@@ -78,46 +100,63 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
         CoreError: the simulation stopped with an error, such as a deadlock.
         OSError: the result cannot be written. No unfinished file remains.
     """
-    if not config.run.overwrite:
+    config = resolved(config)
+    if not config["run"]["overwrite"]:
         known = finished(directory, config_hash(config), __version__, results_version)
         if known is not None:
             return known, False
     return execute(config, directory, report), True
 
 
-def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, Any]:
+def execute(config: Config, directory: Path, report: Report) -> dict[str, Any]:
     """Run `config`, and write `result.json` and the tables that the configuration requests into `directory`.
 
     Returns the result. Unfinished jobs and exceptions are as in `obtain`.
     """
+    config = resolved(config)
+    with remove_if_unused(directory):
+        result, tables, simulation = simulated(config, report, lambda: require_writable(directory))
+        for name, columns in tables.items():
+            write_table(directory / result["files"][name], columns)
+        if config["run"]["save_q_table"]:
+            result["files"]["q_table"] = "q_table.npz"
+            simulation.save_q_table(str(directory / "q_table.npz"))
+        if has_workload(config) and config["workload"]["message_matrix"]:
+            result["files"]["messages"] = "messages.npz"
+            ranks = {name: job["ranks"] for name, job in result["jobs"].items()}
+            write_arrays(directory / "messages.npz", matrices(simulation, ranks))
+        write_result(directory, result)  # last, because it marks a complete run
+    return result
+
+
+def simulated(
+    config: Config, report: Report, built: Callable[[], object] = lambda: None
+) -> tuple[dict[str, Any], dict[str, Columns], Simulation]:
+    """Run `config` without writing a file.
+
+    Args:
+        config: The configuration.
+        report: Receives the progress.
+        built: Called when the network is built, before the first cycle.
+
+    Returns:
+        The result, the tables by name, and the simulation. Exceptions are as in `obtain`.
+    """
     began = time.process_time()
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
-    require_writable(directory)
-    with remove_if_unused(directory):
-        return _execute(config, simulation, build_cpu_seconds, directory, report)
-
-
-def _execute(
-    config: DictConfig, simulation: Simulation, build_cpu_seconds: float, directory: Path, report: Report
-) -> dict[str, Any]:
-    run = config.run
-    if run.load_q_table is not None:
-        simulation.load_q_table(run.load_q_table)
-    if run.freeze_q_table:
+    built()
+    run = config["run"]
+    if run["load_q_table"] is not None:
+        simulation.load_q_table(run["load_q_table"])
+    if run["freeze_q_table"]:
         simulation.q_frozen = True
 
-    # Tables come first, because result.json marks a complete run.
-    if has_workload(config):
-        numbers, files = run_workload(simulation, config, directory, report)
-    else:
-        numbers, files = _run_windows(simulation, config, directory, report)
-    if run.save_q_table:
-        files["q_table"] = "q_table.npz"
-        simulation.save_q_table(str(directory / files["q_table"]))
+    work = run_workload if has_workload(config) else _run_windows
+    numbers, tables = work(simulation, config, report)
     result = {
         **_statistics(simulation),
-        "latency_reference": config.router.latency_from,
+        "latency_reference": config["router"]["latency_from"],
         "cycles": simulation.now,
         "simulated_ns": simulation.time_ns,
         "changes_ns": simulation.changes_ns(),
@@ -129,15 +168,14 @@ def _execute(
         "version": __version__,
         "results_version": results_version,
         "plugins": versions(simulation.facts()["plugins"]),
-        "files": files,
+        "files": {name: f"{name}.parquet" for name in tables},
         "facts": simulation.facts(),
         "config_hash": config_hash(config),
-        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "config": deepcopy(config),
         "core_config": simulation.configuration(),
     }
     result["warnings"] = cautions(config, result)
-    write_result(directory, result)
-    return result
+    return result, tables, simulation
 
 
 def _peak_mb() -> float:
@@ -147,58 +185,41 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def prepare(config: DictConfig) -> Simulation:
+def prepare(config: Config) -> Simulation:
     """Build the network of `config`, and check everything that can be checked before cycle 0.
 
     Raises:
         ConfigError: the configuration cannot run.
     """
-    require_policy_file(config.routing)
+    config = resolved(config)
+    require_policy_file(config["routing"])
     plot_formats(config)  # refuses an unknown one
-    resources = {key: config.run[key] for key in ("max_memory_gb", "partitions")}
+    resources = {key: config["run"][key] for key in ("max_memory_gb", "partitions")}
     simulation = Simulation({**core_sections(config), **resources})
-    simulation.threads = config.run.threads or cores_of_a_run()
+    simulation.threads = config["run"]["threads"] or cores_of_a_run()
     if has_workload(config):
-        Limits.of(config.workload, simulation)
+        Limits.of(config["workload"], simulation)
     else:
-        _check_windows(config.run, simulation)
-        if config.run.precision != 0:
+        Phases.of(config["run"], simulation)
+        if config["run"]["precision"] != 0:
             _check_steady(config, simulation)
         else:
-            _refuse_unused(config.run)
+            _refuse_unused(config["run"])
     _check_routing(config, simulation)
     return simulation
 
 
-def _check_windows(run: DictConfig, simulation: Simulation) -> None:
-    """Refuse windows beyond the end of simulated time, which would otherwise fail only after hours."""
-    phases = Phases.of(run, simulation.cycle_ns)
-    end = simulation.facts()["end_of_time_cycles"]
-    for key in ("warmup", "measure", "drain_max", "series_interval"):
-        if getattr(phases, key) > end:
-            raise ConfigError(
-                f"run.{key}_ns: {run[f'{key}_ns']:g} ns is beyond the end of simulated time "
-                f"({end * simulation.cycle_ns:g} ns); use a shorter time or a longer router.cycle_ns"
-            )
-    cycles = phases.warmup + phases.measure + (phases.drain_max if run.drain else 0)
-    if cycles > end:
-        raise ConfigError(
-            f"run.measure_ns: the run would take {cycles:.3g} cycles, and simulated time ends after {end:.3g}; "
-            "use shorter windows or a longer router.cycle_ns"
-        )
-
-
-def _check_steady(config: DictConfig, simulation: Simulation) -> None:
+def _check_steady(config: Config, simulation: Simulation) -> None:
     """Refuse a search for the steady state of a network that has none."""
-    run = config.run
-    check_steady(simulation, run.precision, run.confidence, run.max_ns, run.warmup_ns, run.measure_ns)
-    if run.series_interval_ns > 0:
+    run = config["run"]
+    check_steady(simulation, run["precision"], run["confidence"], run["max_ns"], run["warmup_ns"], run["measure_ns"])
+    if run["series_interval_ns"] > 0:
         raise ConfigError(
             "run.series_interval_ns: run.precision makes a series with its own interval, run.measure_ns / 400; use 0"
         )
 
 
-def _refuse_unused(run: DictConfig) -> None:
+def _refuse_unused(run: Config) -> None:
     """Refuse keys that only a run with a precision reads."""
     for key, default in (("confidence", 0.95), ("max_ns", 2_000_000.0)):  # of run/standard.yaml
         if (value := run[key]) == default:
@@ -206,12 +227,12 @@ def _refuse_unused(run: DictConfig) -> None:
         raise ConfigError(f"run.{key}: {value:g} has no effect without run.precision; use run=steady, or leave it out")
 
 
-def _check_routing(config: DictConfig, simulation: Simulation) -> None:
-    if config.run.save_q_table and not simulation.facts()["table_layout"]:
-        raise ConfigError(f"run.save_q_table: routing.{config.routing.name} has no Q-table")
-    if registered("routing")[config.routing.name]["facts"]["external"]:
+def _check_routing(config: Config, simulation: Simulation) -> None:
+    if config["run"]["save_q_table"] and not simulation.facts()["table_layout"]:
+        raise ConfigError(f"run.save_q_table: routing.{config['routing']['name']} has no Q-table")
+    if registered("routing")[config["routing"]["name"]]["facts"]["external"]:
         raise ConfigError(
-            f"routing: '{config.routing.name}' gets its decisions from Python (collect() and apply()); "
+            f"routing: '{config['routing']['name']}' gets its decisions from Python (collect() and apply()); "
             "use it with flitgym.Simulation or an environment"
         )
 
@@ -227,18 +248,16 @@ def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
     return numbers
 
 
-def _run_windows(
-    simulation: Simulation, config: DictConfig, directory: Path, report: Report
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Warm up, measure and drain. Returns the durations, and the files that were written."""
-    run = config.run
-    phases = Phases.of(run, simulation.cycle_ns)
+def _run_windows(simulation: Simulation, config: Config, report: Report) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Warm up, measure and drain. Returns the durations, and the tables."""
+    run = config["run"]
+    phases = Phases.of(run, simulation)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
     cpu, wall = time.process_time(), time.perf_counter()
-    numbers = _steady(simulation, config, report) if run.precision > 0 else _advance(simulation, phases, report)
+    numbers = _steady(simulation, config, report) if run["precision"] > 0 else _advance(simulation, phases, report)
     drained = None
-    if run.drain:
+    if run["drain"]:
         report("drain", 1.0)
         simulation.stop_sources()
         drained = simulation.drain(phases.drain_max)
@@ -247,27 +266,25 @@ def _run_windows(
         "wall_seconds": time.perf_counter() - wall,
         "drained": drained,
     }
-    files = {}
-    if run.series_interval_ns > 0 or run.precision > 0:
-        files["series"] = "series.parquet"
-        write_table(directory / files["series"], simulation.series())
-    if run.channels:
-        files["channels"] = "channels.parquet"
+    tables: dict[str, Columns] = {}
+    if run["series_interval_ns"] > 0 or run["precision"] > 0:
+        tables["series"] = simulation.series()
+    if run["channels"]:
         channels = simulation.channels()
-        write_table(directory / files["channels"], channels | Names.of(simulation).of_channels(channels))
-    return numbers, files
+        tables["channels"] = channels | Names.of(simulation).of_channels(channels)
+    return numbers, tables
 
 
-def _steady(simulation: Simulation, config: DictConfig, report: Report) -> dict[str, Any]:
+def _steady(simulation: Simulation, config: Config, report: Report) -> dict[str, Any]:
     """Measure a steady state. Returns its fields, and the latencies of the window's halves."""
-    run = config.run
+    run = config["run"]
     found = measure_steady(
         simulation,
-        run.precision,
-        run.confidence,
-        run.max_ns,
-        warmup_ns=run.warmup_ns,
-        window_ns=run.measure_ns,
+        run["precision"],
+        run["confidence"],
+        run["max_ns"],
+        warmup_ns=run["warmup_ns"],
+        window_ns=run["measure_ns"],
         report=report,
     )
     latency, packets = found.first_half

@@ -109,7 +109,7 @@ class SimulationKind(Kind):
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
-        require_finished(execute(OmegaConf.create(plain), directory, report))
+        require_finished(execute(plain, directory, report))
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         """The bytes of the jobs; for traffic, the flits, which grow with load and time, and a small cost per cycle."""
@@ -127,7 +127,7 @@ class SimulationKind(Kind):
 
     def survey(self, plain: dict[str, Any]) -> Survey:
         """See `Kind`."""
-        facts = prepare(OmegaConf.create(plain)).facts()
+        facts = prepare(plain).facts()
         return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
 
     def overwrites(self, plain: Mapping[str, Any]) -> bool:

@@ -1,6 +1,5 @@
 """Runs as tasks of a Ray cluster, whose nodes share the folder of the results."""
 
-import os
 import socket
 import sys
 import tempfile
@@ -16,8 +15,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ...agents.rllib.ray_cluster import join
 from ...simcore import CoreError
-from .cores import share_cores_by
-from .executor import Executor, WorkerDiedError
+from .executor import Executor, WorkerDiedError, call_elsewhere
 
 _GRACE_SECONDS = 5.0  # time for interrupted runs to remove their unfinished files
 _MOST_REPORTS = 1000  # taken from the queue at a time
@@ -122,14 +120,7 @@ def _run(
     fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, mark: str, cpus: float, reports: Any, number: int
 ) -> tuple[Exception | None, Any]:
     """Body of a task: the error of the call, and its value."""
-    try:
-        os.chdir(working)
-        Path(mark).stat()
-    except OSError:
+    if not (Path(working).is_dir() and Path(mark).exists()):
         home, folder = socket.gethostname(), Path(mark).parent
         return CoreError(f"the machine {home} does not see {folder}, which all nodes must share"), None
-    share_cores_by(cpus)
-    try:
-        return None, fn(*arguments, lambda part: reports.put_nowait((number, part)))
-    except Exception as error:
-        return error, None
+    return call_elsewhere(fn, arguments, working, cpus, lambda part: reports.put_nowait((number, part)))

@@ -1,6 +1,5 @@
 """Runs as an array of Slurm jobs, by submitit."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -10,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import submitit
-from submitit.core.utils import FailedJobError, UncompletedJobError
 
 from ...simcore._cores import CORES
-from .cores import share_cores_by
-from .executor import Executor, WorkerDiedError
+from .executor import Executor, WorkerDiedError, call_elsewhere
 
 _LOOK_SECONDS = 1.0
 _LOGS = ".submitit/%j"  # in the folder of the results
@@ -57,7 +54,7 @@ class SubmititExecutor(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """See `Executor`. The memory of a job comes from the section `hydra.launcher`."""
-        job = self._executor.submit(_run, fn, args, str(Path.cwd()), self._cpus)
+        job = self._executor.submit(call_elsewhere, fn, args, str(Path.cwd()), self._cpus)
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
         self._active.append((job, future))
@@ -89,23 +86,8 @@ class SubmititExecutor(Executor):
 def _end(job: Any, future: "Future[Any]") -> None:
     try:
         failure, value = job.result()
-    except UncompletedJobError:
+    except Exception:  # it died, or its files cannot be read
         text = f"its job {job.job_id} ended without a result (state {job.state}); {job.paths.stderr} may say why"
         future.set_exception(WorkerDiedError(text))
-    except FailedJobError:
-        future.set_exception(WorkerDiedError(f"its job {job.job_id} failed; {job.paths.stderr} says why"))
-    except Exception as error:
-        # The job's files may be damaged, or hold an error that cannot be unpickled.
-        future.set_exception(WorkerDiedError(f"the answer of its job {job.job_id} cannot be read: {error}"))
     else:
         future.set_exception(failure) if failure is not None else future.set_result(value)
-
-
-def _run(fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, cpus: int) -> tuple[Exception | None, Any]:
-    """Body of a job: the error of the call, and its value."""
-    os.chdir(working)
-    share_cores_by(cpus)
-    try:
-        return None, fn(*arguments, lambda part: None)
-    except Exception as error:
-        return error, None

@@ -19,9 +19,9 @@ from ..results.cautions import say_cautions
 from ..results.files import DamagedError, require_writable
 from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
-from .estimate import PICTURE_SECONDS, Estimate
+from .estimate import Estimate
 from .executor import Executor, WorkerDiedError
-from .launcher import HERE, Launcher, runs_at_once
+from .launcher import HERE, Launcher, runs_at_once, warm
 from .memory import most_at_once, needs_of
 from .plan import Composers, Kind, PlannedRun, expand
 from .worker import Reporter
@@ -86,14 +86,23 @@ def run_all(
     """
     # Two names may stand for the same policy. Their runs are then the same.
     distinct = {run.directory: run for run in runs}.values()
-    known = {run.directory: None if run.kind.overwrites(run.plain) else _finished(run) for run in distinct}
+    known = {run.directory: None if run.kind.overwrites(run.plain) else finished(run) for run in distinct}
     todo = [run for run in distinct if known[run.directory] is None]
     needs, terminals = needs_of(todo, check)
     workers = workers or runs_at_once(launcher)
     most = workers or WORKERS
     if not launcher.kind:
-        most = most_at_once(list(needs.values()), min(most, max(1, len(todo))))
-    _announce(description, runs, todo, known, needs, workers, most, launcher)
+        most = most_at_once(list(needs.values()), min(most, len(distinct)))
+    elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
+    text = f"{description}: {len(runs)} runs, {len(known) - len(todo)} finished before"
+    text += f" ({elsewhere} by another version whose results are identical)" * bool(elsewhere)
+    if todo and (workers or not launcher.kind):
+        text += f", {most} at a time"
+    if largest := max(needs.values(), default=0):
+        text += f", up to {largest / 1e9:.2g} GB each"
+    if not launcher.kind and most < min(workers or WORKERS, len(distinct)):
+        text += f" (memory is too small for {workers or WORKERS})"
+    print(text, file=sys.stderr, flush=True)
     for run in distinct if len(runs) <= _LISTED else ():
         if (result := known[run.directory]) is not None:
             done(run, result, False)
@@ -104,9 +113,11 @@ def run_all(
         costs = [run.cost * terminals[run.directory] for run in todo]
         groups = [run.kind.alike(run.plain) for run in todo]
         at_once = most if workers or not launcher.kind else len(todo)
-        estimate = Estimate(groups, costs, at_once, PICTURE_SECONDS)  # every caller draws a picture at the end
+        estimate = Estimate(groups, costs, at_once)
         with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
             _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
+            if failures and not keep_going:
+                raise RunFailedError(failures)
     results = [result for run in runs if (result := run.kind.read(run.directory)) is not None]
     say_cautions(description, results, silent)
     if failures:
@@ -114,9 +125,26 @@ def run_all(
     return results
 
 
+def prepare(launcher: Launcher, runs: int) -> None:
+    """Start the processes of this machine for a number of runs. They import while the command plans."""
+    if not launcher.kind:
+        with warm(min(runs_at_once(launcher) or WORKERS, runs)) as executor:
+            for _ in range(executor.most):
+                executor.submit(_ready)
+
+
+def _ready(report: object) -> None:
+    """The first call of a process, which imports this module."""
+
+
 def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
     """The results of the finished runs, by directory."""
-    return {run.directory: result for run in runs if (result := _finished(run)) is not None}
+    return {run.directory: result for run in runs if (result := finished(run)) is not None}
+
+
+def finished(run: PlannedRun) -> dict[str, Any] | None:
+    """The result of a run, if it is finished."""
+    return run.kind.finished(run.plain, run.directory)
 
 
 def do(
@@ -189,30 +217,3 @@ def _ordered(runs: Sequence[PlannedRun], terminals: Mapping[Path, int]) -> list[
         first.setdefault(run.kind.alike(run.plain), run)
     heads = {run.directory for run in first.values()}
     return [*first.values(), *(run for run in longest if run.directory not in heads)]
-
-
-def _finished(run: PlannedRun) -> dict[str, Any] | None:
-    return run.kind.finished(run.plain, run.directory)
-
-
-def _announce(
-    description: str,
-    runs: Sequence[PlannedRun],
-    todo: Sequence[PlannedRun],
-    known: Mapping[Path, Mapping[str, Any] | None],
-    needs: Mapping[Path, float],
-    workers: int | None,
-    most: int,
-    launcher: Launcher,
-) -> None:
-    elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
-    text = f"{description}: {len(runs)} runs, {len(known) - len(todo)} finished before"
-    if elsewhere:
-        text += f" ({elsewhere} by another version whose results are identical)"
-    if todo and (workers or not launcher.kind):
-        text += f", {most} at a time"
-    if todo and max(needs.values()):
-        text += f", up to {max(needs.values()) / 1e9:.2g} GB each"
-    if not launcher.kind and most < min(workers or WORKERS, len(todo)):
-        text += f" (memory is too small for {workers or WORKERS})"
-    print(text, file=sys.stderr, flush=True)

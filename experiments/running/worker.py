@@ -7,17 +7,14 @@ worker.
 
 import os
 import pickle
-import queue
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-_GRACE_SECONDS = 0.6  # time for an interrupted run to remove its unfinished files
 _REPORT_EVERY_SECONDS = 0.3
 
 
@@ -41,57 +38,36 @@ class Reporter:
 
 
 def main() -> None:
-    """Serve the command until it closes its end of the connection, which also interrupts a run."""
+    """Serve the command until it ends or sends SIGTERM. If it has died, the next report of a run raises an error."""
     connection = Connection(int(sys.argv[1]))
-    # `_listen` sends SIGINT, and a batch system sends SIGTERM. Both raise KeyboardInterrupt in the run.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # raises KeyboardInterrupt in the run, which cleans up
     try:
         sys.path[:] = connection.recv()
-        threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
         while True:
-            _serve(connection, tasks.get())
-    except (EOFError, BrokenPipeError, KeyboardInterrupt):
+            call = connection.recv_bytes()
+            _forget_peak()
+            connection.send_bytes(_answer(call, connection))
+    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         os._exit(130)
 
 
-def _listen(connection: Connection, tasks: "queue.SimpleQueue[bytes]") -> None:
-    try:
-        while True:
-            tasks.put(connection.recv_bytes())
-    except (EOFError, OSError):
-        # The command has stopped this worker, or has died. The signal also wakes a main thread that waits for a task.
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(_GRACE_SECONDS)
-        os._exit(130)
-
-
-def _serve(connection: Connection, call: bytes) -> None:
-    _forget_peak()
+def _answer(call: bytes, connection: Connection) -> bytes:
+    """Make a call. An error has its traceback as a note, and becomes text if it cannot be pickled."""
     try:
         folder, function, arguments = pickle.loads(call)
-        with suppress(OSError):
-            os.chdir(folder)
-        value = function(*arguments, lambda part: connection.send_bytes(pickle.dumps(("part", part))))
-        answer = pickle.dumps(("value", value))
-    except (BrokenPipeError, EOFError):
+        os.chdir(folder)
+        return pickle.dumps(("value", function(*arguments, lambda part: connection.send(("part", part)))))
+    except (EOFError, BrokenPipeError):
         raise
     except Exception as error:
-        answer = _of_error(error)
-    connection.send_bytes(answer)
-
-
-def _of_error(error: Exception) -> bytes:
-    """The answer for an error, with its traceback as a note. An error that cannot be pickled is sent as text."""
-    text = traceback.format_exc()
-    error.add_note(text)
-    try:
-        answer = pickle.dumps(("error", error))
-        pickle.loads(answer)
-    except Exception:
-        answer = pickle.dumps(("error", RuntimeError(f"{type(error).__name__}: {error}\n{text}")))
-    return answer
+        text = traceback.format_exc()
+        error.add_note(text)
+        with suppress(Exception):
+            answer = pickle.dumps(("error", error))
+            pickle.loads(answer)
+            return answer
+        return pickle.dumps(("error", RuntimeError(f"{type(error).__name__}: {error}\n{text}")))
 
 
 def _forget_peak() -> None:

@@ -32,7 +32,16 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
     figure = Figure(figsize=(11, 6.4), layout="constrained")
     (curve, bars), (terminal_curve, terminal_bars) = figure.subplots(2, 2, height_ratios=[3, 1.4])
     channel = quality.loads["channel"]
-    _sorted(curve, channel, _CHANNELS)
+    terminals = np.concatenate([quality.loads["from_terminal"], quality.loads["to_terminal"]])
+    edges = _edges(np.concatenate([channel, terminals]))
+    for left, right, loads, color in (
+        (curve, bars, channel, _CHANNELS),
+        (terminal_curve, terminal_bars, terminals, _TERMINALS),
+    ):
+        _sorted(left, loads, color)
+        _histogram(right, loads, edges, color)
+        polish(left)
+        polish(right)
     if channel.size:
         curve.axhline(quality.load_mean, color="black", linewidth=0.9, linestyle="--")
         curve.annotate(f"mean {quality.load_mean:,.6g}", (1, quality.load_mean), xycoords=("axes fraction", "data"),
@@ -43,20 +52,11 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
                        xycoords=("axes fraction", "data"), va="bottom", fontsize=8, color=_BOUND)  # fmt: skip
     curve.set_title("channels between switches, fullest first", fontsize=10)
     curve.set_ylabel("load (routes)" if result["config"]["demand"] is None else "load (of the demand)")
-    terminals = np.concatenate([quality.loads["from_terminal"], quality.loads["to_terminal"]])
-    edges = _edges(np.concatenate([channel, terminals]))
-    _histogram(bars, channel, edges, _CHANNELS)
     bars.set_title("histogram of loads (logarithmic)", fontsize=10)
     bars.set_ylabel("channels")
-    _sorted(terminal_curve, terminals, _TERMINALS)
     terminal_curve.set_title("links of terminals, both directions", fontsize=10)
-    terminal_curve.set_ylabel("load")
-    terminal_curve.set_xlabel("fraction of all")
-    _histogram(terminal_bars, terminals, edges, _TERMINALS)
-    terminal_bars.set_ylabel("links")
-    terminal_bars.set_xlabel("load")
-    for ax in (curve, bars, terminal_curve, terminal_bars):
-        polish(ax)
+    terminal_curve.set(xlabel="fraction of all", ylabel="load")
+    terminal_bars.set(xlabel="load", ylabel="links")
     figure.suptitle(f"{title}\n{headline(result)}", fontsize=11)
     return figure
 

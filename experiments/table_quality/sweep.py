@@ -7,21 +7,19 @@ from ..plotting.drawing import save_figure
 from ..results.files import read_columns, results_below
 from ..results.rows import ROWS_FILE, row, write_rows
 from ..terminal.commandline import say_damaged
-from ..terminal.tables import console
 from .figure import Numbers, draw_several
 from .one_table import KIND
 from .text import network_label, print_rows
 
 NAME = "flitgym route"
-_WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
-def compare(directory: Path, wanted: Sequence[Path] | None) -> bool:
+def compare(directory: Path, wanted: Sequence[Path]) -> bool:
     """Print a row per table and write their figure and rows into `directory`.
 
     Args:
         directory: The folder of the sweep.
-        wanted: The folders of its tables; None: all below `directory`.
+        wanted: The folders of its tables.
 
     Returns:
         Whether an engine made at least one table.
@@ -29,10 +27,10 @@ def compare(directory: Path, wanted: Sequence[Path] | None) -> bool:
     found, damaged = results_below(directory)
     say_damaged(NAME, damaged)
     known = {path: result for result, path in found if result.get("kind") == KIND}
-    chosen = [path for path in dict.fromkeys(known if wanted is None else wanted) if path in known]
+    chosen = [path for path in dict.fromkeys(wanted) if path in known]
     # A folder without a result gets no row.
     results = [known[path] for path in chosen]
-    print_rows(console(_WIDTH_OF_FILES), results)
+    print_rows(results)
     write_rows(directory / ROWS_FILE, [row(result, path) for path, result in known.items()])
     written = [directory / ROWS_FILE]
     networks: dict[str, list[tuple[str, Numbers]]] = {}

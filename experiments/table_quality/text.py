@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-
-from ..terminal.tables import MISSING, terminal_table
+from ..terminal.tables import MISSING, console, terminal_table
 
 Result = Mapping[str, Any]
 
@@ -46,24 +44,25 @@ def headline(result: Result) -> str:
     )
 
 
-def print_rows(console: Console, results: Sequence[Result]) -> None:
+def print_rows(results: Sequence[Result]) -> None:
     """Print a table per network with its forwarding tables in the given order, and remarks about them below."""
     networks: dict[str, list[Result]] = {}
     for result in results:
         networks.setdefault(network_label(result), []).append(result)
     heads = next((list(columns(result)) for result in results if result["routed"]), ["table", "layers"])
+    terminal = console(140)
     for name, own in networks.items():
-        console.print(name, highlight=False, markup=False, soft_wrap=True)
+        terminal.print(name, highlight=False, markup=False, soft_wrap=True)
         table = terminal_table(heads, left=["table"])
         for column in table.columns:
             column.no_wrap = True
         for result in own:
             cells = columns(result)
             table.add_row(*(cells.get(head, MISSING) for head in heads))
-        console.print(table)
+        terminal.print(table)
         for result in own:
             for line in remarks(result):
-                console.print(line, highlight=False, markup=False, soft_wrap=True)
+                terminal.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def network_label(result: Result) -> str:

@@ -57,9 +57,8 @@ def require_folder(name: str, directory: Path) -> None:
     if equals:
         meant = Path("results") / value if key == "study" else Path(value)
         raise CommandError(f"'{directory}': the command takes a folder and no keys; write {name} {meant}")
-    studies = [str(path) for path in sorted(Path("results").glob("*")) if path.is_dir()]
-    more = " ..." if len(studies) > _LISTED else ""
-    here = f"; folders here: {', '.join(studies[:_LISTED])}{more}" if studies else ""
+    studies = [str(path) for path in sorted(Path("results").glob("*")) if path.is_dir()][:_LISTED]
+    here = f"; folders here: {', '.join(studies)}" if studies else ""
     raise CommandError(f"{directory} is not a folder; name one that holds runs, e.g. results/<study>{here}")
 
 
@@ -71,6 +70,11 @@ def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
         error: Its error.
     """
     return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
+
+
+def relative(path: Path) -> Path:
+    """The path from the working directory if it lies below, for messages."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from contextvars import ContextVar
 from importlib.util import find_spec
-from types import TracebackType
+from math import inf
 from typing import TYPE_CHECKING, Self
 
 from .times import duration_text
@@ -24,6 +24,10 @@ _LINE_EVERY_SECONDS = 15
 _FORECAST_AFTER_SECONDS = 3.0  # from the beginning of a run
 _LONG_SECONDS = 60.0  # a run that takes longer is announced
 LEAST_PART = 0.1  # of a run, before its speed counts: the first messages and the warm-up are not typical
+
+
+def _left_text(seconds: float | None) -> str:
+    return "" if seconds is None else f"about {duration_text(seconds)} left"
 
 
 def no_report(phase: str, part: float) -> None:
@@ -104,9 +108,7 @@ class Shown:
             self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *details: object) -> None:
         if self._bars is not None:
             self._bars.refresh()  # in a notebook, stop() leaves the bar as last drawn
             self._bars.stop()
@@ -141,7 +143,7 @@ class SweepProgress(Shown):
         """
         done = sum(self._costs[k] for k in ended) + sum(self._costs[k] * part for k, part in parts.items())
         label = f"{self._description} {len(ended)}/{len(self._costs)}"
-        time_left = "" if left is None else f"about {duration_text(left)} left"
+        time_left = _left_text(left)
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, completed=done, description=label, left=time_left)
         elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS and done > 0:
@@ -183,48 +185,43 @@ class Pace:
 
 
 class RunBar(Shown):
-    """The progress bar of a single run, a context manager. Its `report` is the run's `Report`."""
+    """The progress bar of a single run, a context manager. Its `report` is the run's `Report`.
 
-    def __init__(self) -> None:
-        self._progress, self._pace = bars("{task.fields[left]}"), Pace()
-        super().__init__(self._progress)
-        self._task = self._progress.add_task("build", total=1.0, left="")
+    Args:
+        shown: Whether there is a bar.
+        after: Seconds until it appears. A run that ends before shows none.
+        say: Receives the seconds that the whole run will take, if they exceed a minute, once a tenth of the run is
+            done. Receives them again when they have doubled, because a network that fills up slows down.
+    """
+
+    def __init__(self, shown: bool = True, after: float = 0.0, say: Callable[[float], None] | None = None) -> None:
+        super().__init__(None)
+        self._pace, self._from = Pace(), time.monotonic() + after if shown else inf
+        self._say, self._said = say, _LONG_SECONDS / 2
+
+    def __enter__(self) -> Self:
+        self._show("build", 0.0, None)
+        return self
 
     def report(self, phase: str, part: float) -> None:
         """Show the phase and the finished fraction (0..1) of the run."""
         left = self._pace.left(part)
-        text = "" if left is None else f"about {duration_text(left)} left"
-        self._progress.update(self._task, completed=part, description=phase, left=text)
+        self._show(phase, part, left)
+        if self._say and left is not None and self._pace.elapsed >= _FORECAST_AFTER_SECONDS:
+            whole = self._pace.elapsed + left
+            if whole >= 2 * self._said:
+                self._said = whole
+                self._say(whole)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._progress.update(self._task, completed=1.0, description="done", left="")
-        super().__exit__(kind, error, trace)
+    def _show(self, phase: str, part: float, left: float | None) -> None:
+        if self._bars is None and time.monotonic() >= self._from:
+            self._bars = bars("{task.fields[left]}")
+            self._task = self._bars.add_task(phase, total=1.0, left="")
+            self._bars.start()
+        if self._bars is not None:
+            self._bars.update(self._task, completed=part, description=phase, left=_left_text(left))
 
-
-class Forecast:
-    """A `Report` that announces the duration of a run if it exceeds a minute, once a tenth of the run is done.
-
-    It announces the duration again when the estimate has doubled, because a network that fills up slows down.
-
-    Args:
-        report: Receives every report.
-        say: Receives the seconds that the whole run will take.
-    """
-
-    def __init__(self, report: Report, say: Callable[[float], None]) -> None:
-        self._report, self._say, self._pace = report, say, Pace()
-        self._said = _LONG_SECONDS / 2
-
-    def __call__(self, phase: str, part: float) -> None:
-        """Pass on the phase and the finished fraction (0..1), and announce the duration if it is long."""
-        self._report(phase, part)
-        left = self._pace.left(part)
-        if left is None or self._pace.elapsed < _FORECAST_AFTER_SECONDS:
-            return
-        whole = self._pace.elapsed + left
-        if whole >= 2 * self._said:
-            self._said = whole
-            self._say(whole)
+    def __exit__(self, *details: object) -> None:
+        if details[0] is None and self._bars is not None:
+            self._show("done", 1.0, None)
+        super().__exit__(*details)

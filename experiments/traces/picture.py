@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -104,8 +103,3 @@ def _draw_course(axes: Sequence[Axes], course: Course) -> None:
 
 def _unit(units: tuple[tuple[str, float], ...], largest: float) -> tuple[str, float]:
     return next(((name, scale) for name, scale in units if largest >= scale), units[-1])
-
-
-def metadata(suffix: str) -> dict[str, Any]:
-    """Metadata of a file without a date, so that a trace always gives the same file."""
-    return {"Date": None} if suffix == ".svg" else {}

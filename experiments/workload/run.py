@@ -6,19 +6,15 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
 
 from ...configs import core_sections, traces_of, unknown
 from ...simcore import ConfigError, CoreError, Simulation
 from ...simcore._core import Program
-from ..results.files import write_arrays, write_table
-from ..results.message_matrix import matrices
-from ..results.names import Names
+from ..results.names import Columns, Names
 from ..terminal.progress import Report
 from .link_frames import LinkFrames, channel_groups
 
@@ -52,7 +48,7 @@ class Limits:
     chunk: int = _CHUNK  # cycles between two reports
 
     @classmethod
-    def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
+    def of(cls, workload: Mapping[str, Any], simulation: Simulation) -> "Limits":
         """Round the times of the `workload` section to cycles.
 
         Raises:
@@ -63,27 +59,21 @@ class Limits:
         if ending not in _ENDINGS:
             raise ConfigError(unknown("workload.ends_with", str(ending), _ENDINGS, "word"))
         end = simulation.facts()["end_of_time_cycles"]
-        most = workload.max_ns / simulation.cycle_ns
+        most = workload["max_ns"] / simulation.cycle_ns
         if not 1 <= most <= end:
-            why = "26 days" if workload.network == "none" else "a network counts 2^32 cycles; use a longer cycle_ns"
+            why = "26 days" if workload["network"] == "none" else "a network counts 2^32 cycles; use a longer cycle_ns"
             raise ConfigError(
-                f"workload.max_ns: {workload.max_ns:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
+                f"workload.max_ns: {workload['max_ns']:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
                 f"the end of simulated time ({end * simulation.cycle_ns:g} ns: {why})"
             )
-        intervals = {}
         for key in ("series_interval_ns", "map_interval_ns"):
-            intervals[key] = workload[key] / simulation.cycle_ns
-            if not (intervals[key] == 0 or 1 <= intervals[key] <= end):
+            if workload[key] != 0 and not simulation.cycle_ns <= workload[key] <= end * simulation.cycle_ns:
                 raise ConfigError(
                     f"workload.{key}: {workload[key]:g} ns is neither 0 nor at least one cycle "
                     f"({simulation.cycle_ns:g} ns)"
                 )
-        return cls(
-            round(most),
-            round(intervals["series_interval_ns"]),
-            math.ceil(intervals["map_interval_ns"] / _LOOK) * _LOOK,
-            ending == "target",
-        )
+        series, frames = (workload[key] / simulation.cycle_ns for key in ("series_interval_ns", "map_interval_ns"))
+        return cls(round(most), round(series), math.ceil(frames / _LOOK) * _LOOK, ending == "target")
 
     def done(self, simulation: Simulation) -> bool:
         """Whether the jobs that the run waits for are done."""
@@ -99,16 +89,16 @@ def bytes_of_jobs(config: Mapping[Any, Any]) -> list[int]:
 
 
 def run_workload(
-    simulation: Simulation, config: DictConfig, directory: Path, report: Report
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Run until the jobs are done or stuck, or until `max_ns`, and write the tables in any case.
+    simulation: Simulation, config: Mapping[str, Any], report: Report
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Run until the jobs are done or stuck, or until `max_ns`.
 
     Returns:
-        The numbers for `result.json`, and the names of the tables.
+        The numbers for `result.json`, and the tables by name.
     """
-    workload = config.workload
+    workload = config["workload"]
     limits = Limits.of(workload, simulation)
-    if workload.network == "none":
+    if workload["network"] == "none":
         limits.series_interval = limits.map_interval = 0  # without a network there are no packets and no links
         limits.chunk = max(_CHUNK, limits.most // 1000)  # and few events per cycle
     if limits.series_interval:
@@ -118,33 +108,26 @@ def run_workload(
 
     jobs, blame = simulation.jobs(), simulation.blame()
     names, called = [job["name"] for job in jobs], Names.of(simulation)
-    directory.mkdir(parents=True, exist_ok=True)
-    files = {"ranks": "ranks.parquet", "channels": "channels.parquet"}
-    write_table(directory / files["ranks"], rank_table(jobs, called))
-    write_table(directory / files["channels"], channel_table(simulation, blame, names))
+    tables: dict[str, Columns] = {"ranks": rank_table(jobs, called)}
+    tables["channels"] = channel_table(simulation, called, blame, names)
     if limits.series_interval:
-        files["job_series"] = "job_series.parquet"
         series = simulation.job_series()
-        write_table(directory / files["job_series"], {**series, "job": np.array(names)[series["job"]]})
+        tables["job_series"] = {**series, "job": np.array(names)[series["job"]]}
     if frames:
-        files["links"] = "links.parquet"
-        write_table(directory / files["links"], frames.table(names))
-    if workload.message_matrix:
-        files["messages"] = "messages.npz"
-        write_arrays(directory / files["messages"], matrices(simulation, {job["name"]: job["ranks"] for job in jobs}))
+        tables["links"] = frames.table(names)
 
-    traces = traces_of(OmegaConf.to_container(workload, resolve=True))  # type: ignore[arg-type]
+    traces = traces_of(workload)
     return {
         **timing,
         **({"traces": traces} if traces else {}),
         "offered_load": None,  # jobs have no offered load
         "workload_finished": limits.done(simulation),
-        "stuck": None if limits.done(simulation) else _unfinished(simulation, workload.max_ns),
+        "stuck": None if limits.done(simulation) else _unfinished(simulation, workload["max_ns"]),
         "jobs": {job["name"]: job_numbers(job) for job in jobs},
         "blame": blame_numbers(jobs, blame),
         "mapping": simulation.mapping(),  # of workload.placement=mapped
         "system_throughput_gb_per_ms": system_throughput(jobs, simulation.time_ns),
-    }, files
+    }, tables
 
 
 def require_finished(result: Mapping[str, Any]) -> None:
@@ -157,12 +140,12 @@ def require_finished(result: Mapping[str, Any]) -> None:
         raise CoreError(result["stuck"])
 
 
-def _part(simulation: Simulation, config: DictConfig, counted: list[int]) -> float:
+def _part(simulation: Simulation, config: Mapping[str, Any], counted: list[int]) -> float:
     """The finished fraction of a workload, by the bytes of the first jobs. Bytes of messages in flight count, too."""
-    if config.workload.network == "none" or not sum(counted):
+    if config["workload"]["network"] == "none" or not sum(counted):
         return float(simulation.workload_progress)
     flits = sum(job["flits"] for job, _ in zip(simulation.jobs(), counted, strict=False))
-    return float(min(flits * config.router.flit_bytes / sum(counted), 0.999))
+    return float(min(flits * config["router"]["flit_bytes"] / sum(counted), 0.999))
 
 
 def _bytes_sent(job: Mapping[str, Any]) -> int:
@@ -260,13 +243,15 @@ def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[A
     return table | called.of_ranks(table["terminal"])
 
 
-def channel_table(simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]) -> dict[str, NDArray[Any]]:
+def channel_table(
+    simulation: Simulation, called: Names, blame: dict[str, NDArray[Any]], names: list[str]
+) -> dict[str, NDArray[Any]]:
     """A row per channel: its load, the groups and names at its ends, and flits and delays of each job.
 
     `group` is the group of the sending router. `peer_group` is -1 if a terminal receives.
     """
     channels = simulation.channels()
-    table = channels | Names.of(simulation).of_channels(channels)
+    table = channels | called.of_channels(channels)
     table["group"], table["peer_group"] = channel_groups(simulation.routers()["group"], channels)
     if not blame["flits"].size:
         return table

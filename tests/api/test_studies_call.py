@@ -27,8 +27,6 @@ def test_evaluate_returns_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert latency["minimal", 0.1] == pytest.approx(alone["packet_latency_mean_ns"])
     assert capsys.readouterr().out == ""
     assert not HydraConfig.initialized()
-    with pytest.raises(flitgym.ConfigError, match="did you mean 'minimal'"):
-        flitgym.evaluate(*WINDOWS, routing="minimall", traffic="uniform")
 
 
 def test_saturate_returns_the_table() -> None:

@@ -1,9 +1,7 @@
 """`flitgym.sweep` runs every combination once, finds finished runs, and shows a table, a data frame and a picture."""
 
-import builtins
 import itertools
 import json
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -92,18 +90,7 @@ def test_a_study_is_read_from_its_folder(runs: flitgym.Runs, folder: Path, tmp_p
         flitgym.Runs.read(tmp_path)
 
 
-def test_reading_leaves_searches_out(runs: flitgym.Runs, tmp_path: Path) -> None:
-    assert runs[0].directory is not None
-    shutil.copytree(runs[0].directory, tmp_path / "study/run")
-    one = tmp_path / "study/run/result.json"
-    result = {key: value for key, value in json.loads(one.read_text()).items() if not key.startswith("checksum")}
-    search = tmp_path / "study/search/result.json"
-    search.parent.mkdir()
-    search.write_text(json.dumps({**result, "kind": "saturation"}))
-    assert len(flitgym.Runs.read(tmp_path / "study")) == 1
-
-
-def test_table_and_frame(runs: flitgym.Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_and_frame(runs: flitgym.Runs) -> None:
     table = runs.table()
     assert isinstance(table, pa.Table)
     assert table["routing"].to_pylist() == ["ugal_l"] * 4 + ["minimal"] * 4
@@ -112,18 +99,6 @@ def test_table_and_frame(runs: flitgym.Runs, monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("pandas")
     frame = runs.frame()
     assert list(frame["traffic.load"]) == [0.1, 0.1, 0.3, 0.3] * 2
-    assert frame.groupby("routing")["seed"].count().to_dict() == {"minimal": 4, "ugal_l": 4}
-
-    real = builtins.__import__
-
-    def without_pandas(name: str, *rest: Any) -> Any:
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without_pandas)
-    with pytest.raises(ImportError, match="pip install pandas; table"):
-        runs.frame()
 
 
 def test_runs_are_a_sequence_with_a_table_as_text(runs: flitgym.Runs) -> None:
@@ -140,7 +115,6 @@ def test_runs_are_a_sequence_with_a_table_as_text(runs: flitgym.Runs) -> None:
 
 
 def test_a_picture(runs: flitgym.Runs) -> None:
-    pytest.importorskip("flitgym.experiments.plotting.sweeps")
     ax = runs.plot()
     loads = {tuple(line.get_xdata()) for line in ax.get_lines() if len(line.get_xdata()) == 2}
     assert (0.1, 0.3) in loads
@@ -173,27 +147,16 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
     [
         ({"routing": ["minimal", "dim_war"]}, r"routing\.dim_war: does not run on topology 'dragonfly'"),
         ({"routing": ["minimal", "ugal"], "run.measure_ns": 0}, r"run\.measure_ns: 0 ns is shorter"),
-        ({"routing": ["pra"]}, "routing: unknown name 'pra'; did you mean 'par'"),
         ({"routing": []}, "routing: the list is empty"),
-        ({"seeds": 0}, "seeds: 0 is not a list of seeds, or their number within 1"),
-        ({"seeds": 10**12}, "seeds: 1000000000000 is not a list of seeds, or their number within 1"),
+        ({"seeds": 0}, "seeds: 0 is neither a list of seeds nor their number"),
         ({"workers": 0}, "workers: 0 is less than 1"),
-        ({"plot.format": [["gif"]]}, r"plot\.format: unknown format 'gif'"),
         ({"study": "a/b"}, "study: 'a/b' is a path"),
-        ({"traffic.load": [0.1, "x"]}, r"traffic\.load: Value 'x'"),
-        ({"launcher": "rya"}, "rya"),
     ],
 )
 def test_bad_values_are_refused_before_the_first_run(values: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(flitgym.ConfigError, match=message):
         flitgym.sweep(words(), results=tmp_path, progress=False, **values)
     assert not list(tmp_path.rglob("result.json"))
-
-
-def test_services_have_neither_stdout_nor_stderr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    monkeypatch.setattr(sys, "stderr", None)
-    assert len(flitgym.sweep(words(), results=tmp_path, seeds=2)) == 2
 
 
 def test_progress_shows_the_number_of_runs(

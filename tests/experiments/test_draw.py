@@ -21,9 +21,8 @@ PETERSEN = ["topology=graph", "topology.file=docs/examples/petersen.csv"]
 # At least one of each registered topology.
 SCENES = [
     ["topology=dragonfly_72"],
-    ["topology=dragonfly", "topology.groups=5"],
     ["topology=hyperx_64"],
-    ["topology=hyperx", "topology.widths=[4,3,2]", "topology.links=[1,2,1]"],
+    ["topology=hyperx", "topology.widths=[2,3,2]", "topology.links=[1,3,1]"],
     ["topology=full_mesh"],
     ["topology=torus", "topology.sizes=[8,8]"],
     ["topology=angara_32"],
@@ -34,14 +33,9 @@ SCENES = [
     ["topology=multi_plane_fat_tree"],
     ["topology=slim_fly"],
     ["topology=dragonfly_plus_90"],
-    ["topology=dragonfly_plus", "topology.spines_per_group=2", "topology.groups=3"],
     ["topology=polarfly_q7"],
     ["topology=polarfly", "topology.q=4"],
-    ["topology=polarfly", "topology.q=2"],
     ["topology=polarstar_104"],
-    ["topology=polarstar", "topology.q=2", "topology.supernode=paley", "topology.supernode_degree=2"],
-    ["topology=hammingmesh_64"],
-    ["topology=hammingmesh", "topology.board_width=1", "topology.boards_y=1"],
     ["topology=hammingmesh", "topology.board_height=3", "topology.boards_x=8", "topology.switch_ports=8"],
     ["topology=random_regular"],
     PETERSEN,
@@ -88,13 +82,6 @@ def test_every_link_is_drawn_once_between_its_routers(words: list[str], monkeypa
     assert drawn == Counter((a, b) for a, b in pairs if a < b)
 
 
-def test_parallel_links_do_not_overlap() -> None:
-    topology, _ = _section(["topology=hyperx", "topology.widths=[2,2]", "topology.links=[3]"])
-    middles = [tuple(np.mean(segment, axis=0).round(4)) for _, segment in _segments(draw_topology(topology))]
-    assert len(middles) == 12
-    assert len(set(middles)) == 12
-
-
 def test_failed_links_are_red_and_dashed() -> None:
     words = ["topology=dragonfly_72", "failures.links=0.1"]
     topology, failures = _section(words)
@@ -119,12 +106,6 @@ def test_a_failed_router_loses_all_its_links() -> None:
     assert sorted(cables.ends[cables.failed].ravel().tolist()) == [1, 8, 9, 9, 9, 9, 10, 17]
 
 
-def test_many_terminals_are_left_out() -> None:
-    few, many = (draw_topology(_section([f"topology={name}"])[0]) for name in ("dragonfly_72", "flattened_butterfly"))
-    stubs = [sum(lines.get_gid() == "terminals" for lines in figure.axes[0].collections) for figure in (few, many)]
-    assert stubs == [1, 0]
-
-
 def test_command_writes_pictures_that_do_not_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = draw.draw(["topology=hyperx_64"])
@@ -138,10 +119,8 @@ def test_command_writes_pictures_that_do_not_change(tmp_path: Path, monkeypatch:
     ("words", "message"),
     [
         (["topology=hyperx_64", "routing=minimal"], "'routing=minimal': valid words are topology="),
-        (["failures.links=1"], "topology=NAME is missing"),
         (["topology=hyperx_64", "out=picture.gif"], "picture.gif: the name of a picture ends with .png, .svg, .pdf"),
         (["topology=hyperx_46"], "hyperx_64"),
-        (["topology=hyperx_64", "failures.links=[0-9]"], "failures.links"),
         (["topology=hyperx_64", "failures.events=[0-1@20]"], "failures.events"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
@@ -162,7 +141,6 @@ RAILS = ["topology=rail_optimised", "topology.leaves_per_spine=4", "topology.cor
     ("words", "groups", "bundles", "text"),
     [
         (["topology=dragonfly_72"], 9, 36, "; drawn as 9 groups of 4 routers"),
-        (["topology=rail_optimised"], 2 + 4, 2 * 4, "; drawn as 2 pods and 4 groups of spines"),
         (RAILS, 2 + 4, 2 * 4, "; drawn as 2 pods and 4 groups of spines"),
         (["topology=multi_plane_fat_tree"], 4 + 4, 4 * 4, "; drawn as 4 groups of hosts and 4 planes"),
     ],
@@ -178,11 +156,3 @@ def test_a_large_network_is_drawn_by_groups(
     ]
     assert [len(dots.get_offsets()) for dots in circles] == [groups]
     assert any(written.get_text().endswith(text) for written in figure.texts)
-
-
-def test_a_failed_link_marks_its_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topology_groups, "MOST_ROUTERS", 0)
-    figure = draw_topology(*_section(["topology=dragonfly_72", "failures.links=[0-4]"]))
-    red = [lines for lines, _ in _segments(figure) if lines.get_linestyle() != [(0, None)]]  # type: ignore[comparison-overlap]
-    assert len(red) == 1
-    assert len(_segments(figure)) == 36

@@ -18,13 +18,6 @@ def test_kinds_of_runs_have_separate_speeds() -> None:
     assert estimate.left({}) == pytest.approx(11.0)
 
 
-def test_an_active_run_predicts_its_own_rest() -> None:
-    estimate = Estimate(["a", "a"], [1.0, 1.0], workers=2)
-    # A quarter took 5 s, so the rest takes 15 s. The other run takes 20 s at this speed.
-    assert estimate.left({0: (0.25, 5.0)}) == pytest.approx(20.0)
-    assert estimate.left({0: (0.25, 5.0), 1: (0.5, 10.0)}) == pytest.approx(15.0)
-
-
 def test_the_beginning_of_a_run_predicts_nothing() -> None:
     estimate = Estimate(["a", "a"], [1.0, 1.0], workers=2)
     assert estimate.left({0: (0.001, 30.0)}) is None
@@ -38,9 +31,3 @@ def test_a_run_is_not_split_between_workers() -> None:
     assert estimate.left({}) == pytest.approx(20.0)  # the long run takes 20 s, and the short runs end during it
     estimate.ended(4, 20.0)
     assert estimate.left({}) == pytest.approx(3.0)
-
-
-def test_the_picture_is_part_of_the_time_left() -> None:
-    estimate = Estimate(["a", "a"], [1.0, 1.0], workers=1, after=2.0)
-    estimate.ended(0, 3.0)
-    assert estimate.left({}) == pytest.approx(5.0)

@@ -57,9 +57,6 @@ def test_an_evaluation_on_a_damaged_network(command: Command, tmp_path: Path) ->
     assert "left out: par, pattern uniform: routing.par: it needs the whole topology" in done.stderr
     assert done.returncode == 1
     assert "failures.links=3" in (tmp_path / "results" / "evaluation" / "evaluation.md").read_text()
-    wrong = command("evaluate", *words, "failures.link=3")
-    assert wrong.returncode == 2
-    assert "failures: unknown key 'link'; did you mean 'links'?" in wrong.stderr
 
 
 def test_a_training_draws_failures(tmp_path: Path) -> None:

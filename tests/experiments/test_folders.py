@@ -9,10 +9,8 @@ from flitgym.simcore import ConfigError
 
 COMMANDS = {
     "simulate": [*SMALL],
-    "simulate -m": [*SMALL, "seed=1,2"],
     "train": ["rounds=1", "track.to=none", "evaluation.every=0"],
     "evaluate": ["routing=minimal", "traffic=uniform", "traffic.load=0.1", "seed=1"],
-    "saturate": ["routing=minimal", "traffic=uniform", "seed=1"],
     "route": ["topology=dragonfly_72", "patterns=0"],
 }
 
@@ -29,12 +27,8 @@ def test_a_study_that_is_a_path_is_refused(command: Command, tmp_path: Path, ver
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "a\\b", "a\n", "a" * 300])
+@pytest.mark.parametrize("name", ["", "..", "/a", "a\n"])
 def test_invalid_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="study: "):
         study_folder(_root_={"study": name})
-
-
-@pytest.mark.parametrize("name", ["mine", "x y", "2026-01-01", "größer", "v0.1_b"])
-def test_valid_names_are_accepted(name: str) -> None:
-    assert study_folder(_root_={"study": name}) == name
+    assert study_folder(_root_={"study": "größer v0.1_b"}) == "größer v0.1_b"

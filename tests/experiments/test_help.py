@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from conftest import Command
 from flitgym.experiments.completion import completions, main
-from flitgym.experiments.entry import VERBS
-from flitgym.experiments.examples import EXAMPLES
 
 GROUPS = {
     "simulate": ["router", "routing", "run", "topology", "traffic", "workload"],
@@ -31,9 +29,7 @@ def test_the_groups_of_a_command(command: Command, name: str) -> None:
     assert done.returncode == 0, done.stderr
     head, _, config = done.stdout.partition("Override any key of the configuration")
     usage, _, groups = head.partition("\n\nChoose an option")
-    assert len(head.splitlines()) <= 42
-    # Five examples precede all lists of keys.
-    assert sum(line.startswith(f"  flitgym {name} ") for line in usage.splitlines()) == 5
+    assert f"\n  flitgym {name} " in usage  # examples precede all lists of keys
     listed = dict(re.findall(r"^([\w.]+): (.+)$", groups.replace("\n    ", " "), re.MULTILINE))
     assert list(listed) == [*GROUPS[name], *LISTS.get(name, [])]
     assert {"dragonfly", "dragonfly_72"} <= set(listed["topology"].split(", "))
@@ -41,12 +37,6 @@ def test_the_groups_of_a_command(command: Command, name: str) -> None:
     if name == "evaluate":
         assert {"par", "dqn"} <= set(listed["routing"].split(", "))
         assert "pair" in listed["workload"]
-
-
-def test_every_verb_has_five_examples() -> None:
-    verbs = [verb for of in VERBS.values() for verb in of]
-    assert sorted([*EXAMPLES, "completion"]) == sorted(verbs)
-    assert {len(examples) for examples in EXAMPLES.values()} == {5}
 
 
 def test_completion_of_verbs_groups_and_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,10 +22,8 @@ COMMANDS = {
     "reproduce": (["figure=hpdc21_load_latency"], r"hpdc21_load_latency \d+/"),
     "train": (["topology=dragonfly_72", "track.to=none"], "comparing|reward"),
     "evaluate": ([*LISTS, *ENDLESS], r"evaluation \d+/"),
-    "evaluate measure=regret": ([*LISTS, *SHORT, "measure=regret", "regret.decisions=100000"], r"regret \d+/"),
     "saturate": (["routing=par", "traffic=uniform", "max_ns=1e8"], r"saturation \d+/"),
     "record": (["routing=par", "topology=dragonfly_72", "run.warmup_ns=500", "record.decisions=5000000"], "record"),
-    "benchmark": (["suite=quick", "routing=par", "baselines=run"], r"quick-v\d+ \d+/"),
     "route": (["topology=dragonfly_72", "patterns=100000000"], "patterns"),
 }
 SECONDS = 120

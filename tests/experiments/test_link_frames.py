@@ -1,6 +1,5 @@
 """The frames of links over time: their sums are the run's totals, and recording does not change the run."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments.running.one_run import execute, prepare
+from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload import link_frames
-from flitgym.experiments.workload import run as workload_run
 
 # Two jobs of 36 ranks each, done in 0.1 ms.
 PAIR = (
@@ -116,18 +114,3 @@ def test_a_long_run_has_few_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert lengths[:-1] == pytest.approx(lengths[0])
     for name in ("flits", "flits.fft3d", "flits.halo3d"):
         assert merged[name].sum() == fine[name].sum()
-
-
-def test_a_truncated_run_has_frames_up_to_its_end(tmp_path: Path) -> None:
-    result, links, channels = run(tmp_path, *PAIR, "workload.max_ns=20100")
-    assert result["workload_finished"] is False
-    assert links["end_ns"].max() == pytest.approx(result["simulated_ns"])
-    assert links["flits"].sum() == channels["flits"].sum()
-
-
-def test_a_workload_that_ends_at_once_has_frames(tmp_path: Path) -> None:
-    simulation = prepare(compose(PAIR))
-    simulation.begin_window()
-    frames = link_frames.LinkFrames(simulation, workload_run.Limits.of(compose(PAIR).workload, simulation).map_interval)
-    assert frames.table(["fft3d", "halo3d"])["flits"].size == 0
-    json.dumps({key: value.tolist() for key, value in frames.table(["fft3d", "halo3d"]).items()})

@@ -17,7 +17,6 @@ from flitgym.experiments.report.command import report as write_page
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.running.sweep import expand, run_all
-from flitgym.experiments.table_quality.figure import draw_several
 from flitgym.experiments.table_quality.one_table import obtain
 from flitgym.experiments.table_quality.sweep import compare
 from flitgym.experiments.table_quality.text import remarks
@@ -160,40 +159,12 @@ def test_a_sweep_shows_only_its_own_tables(
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["engine=min_hup"], ["engine", "min_hup", "did you mean 'min_hop'"]),
-        (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.widths"]),
-    ],
-)
-def test_bad_arguments_are_refused_in_one_line(
-    command: Command, words: list[str], parts: list[str], tmp_path: Path
-) -> None:
-    done = command("route", *HYPERX, *words)
-    assert done.returncode in (1, 2)
-    assert all(part in done.stderr for part in parts), done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-    assert not results(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
         (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
         (["engine=min_hop", "failures.events=[0-1@20-30]"], ["failures.events"]),
         (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),
-        (["engine=min_hop", "patterns=many"], ["patterns", "many"]),
-        (["engine=min_hop", "dump=perhaps"], ["dump", "perhaps", "auto"]),
         (["engine=min_hop", "file=x.npz"], ["engine=min_hop", "file=x.npz", "give one"]),
-        (["file=x.npz"], ["x.npz"]),
         (["engine=min_hop", "demand=x.csv"], ["x.csv"]),
-        (["engine=min_hop", "flows=x.csv"], ["x.csv"]),
         (["engine=min_hop", "topology.widths=[1,1]"], ["topology.widths"]),
-        (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
-        (["engine=min_hop", "+colour=red"], ["colour"]),
-        (["engine=min_hop", "seed=-1"], ["seed", "-1"]),
-        (["file="], ["file: no file is given", "file=null"]),
-        (["demand="], ["demand: no file is given"]),
-        (["flows="], ["flows: no file is given"]),
     ],
 )
 def test_bad_configurations_are_refused(words: list[str], parts: list[str], tmp_path: Path) -> None:
@@ -202,12 +173,6 @@ def test_bad_configurations_are_refused(words: list[str], parts: list[str], tmp_
     text = explain(error.value) if not isinstance(error.value, OSError) else str(error.value)
     assert all(part in text for part in parts), text
     assert not (tmp_path / "run").exists()
-
-
-def test_demand_of_another_size_is_refused(tmp_path: Path) -> None:
-    np.save(tmp_path / "matrix.npy", np.ones((5, 5)))
-    with pytest.raises(ConfigError, match="5 x 5 for 24 terminals"):
-        make(tmp_path / "run", *SMALL, f"demand={tmp_path / 'matrix.npy'}")
 
 
 def test_identity_follows_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,15 +223,3 @@ def test_report_shows_tables(tmp_path: Path, small: Sequence[str]) -> None:
     execute(compose(small), tmp_path / "simulation", no_report)
     page = write_page(tmp_path, None).read_text()
     assert page.count("data-table=") == page.count("data-run=") == 1
-
-
-def test_many_tables_in_one_picture() -> None:
-    rng = np.random.default_rng(1)
-    names = [f"engine{k}" for k in range(14)]
-    networks = {f"net {n}": [(name, rng.random(20)) for name in names] for n in range(4)}
-    figure = draw_several(networks)
-    panels = [ax for ax in figure.axes if ax.get_visible()]
-    assert len(panels) == 4
-    looks = {(line.get_color(), line.get_linestyle()) for line in panels[0].lines}
-    assert len(looks) == 14
-    assert len(draw_several({"one": [("empty", np.zeros(0))]}).axes) == 1

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from flitgym.experiments.running import memory
 from flitgym.experiments.running.sweep import expand, run_all
-from flitgym.simcore import ConfigError
 
 
 def test_larger_networks_and_learned_tables_take_more(tmp_path: Path) -> None:
@@ -26,14 +25,6 @@ def test_a_run_takes_less_memory_than_estimated(small: Sequence[str], tmp_path: 
     (need,) = memory.needs_of(runs, check=False)[0].values()
     (result,) = run_all(runs, "test", workers=1)
     assert 0 < result["peak_rss_mb"] * 2**20 < need
-
-
-def test_a_run_that_cannot_be_built_counts_as_a_bare_process(small: Sequence[str], tmp_path: Path) -> None:
-    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [7.0]}}], tmp_path)
-    (need,) = memory.needs_of(runs, check=False)[0].values()
-    assert need == memory._PROCESS_BYTES
-    with pytest.raises(ConfigError, match=r"traffic\.load: 7"):
-        memory.needs_of(runs, check=True)
 
 
 @pytest.mark.parametrize(

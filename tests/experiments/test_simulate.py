@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,43 +16,22 @@ from flitgym.experiments.running.one_run import execute, obtain
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import Simulation
 
-# Fields that every result holds. docs/reference/results.md lists all fields.
-FIELDS = (
-    *("offered_load", "accepted_load", "hops_mean", "packets_delivered", "flits_delivered", "flit_hops", "cycles"),
-    *("simulated_ns", "cpu_seconds", "wall_seconds", "build_cpu_seconds", "peak_rss_mb", "state_hash", "version"),
-    *("results_version", "plugins"),
-    *("latency_reference", "jobs", "config", "core_config", "config_hash", "facts"),
-    *(f"packet_latency_{which}_ns" for which in ("mean", "p50", "p95", "p99", "max")),
-)
-
 
 def results(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
 
 
-def test_result_holds_every_field(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+def test_a_result_holds_its_numbers_and_the_validated_configuration(
+    command: Command, small: Sequence[str], tmp_path: Path
+) -> None:
     done = command("simulate", *small, "traffic.load=0.3")
     assert done.returncode == 0, done.stderr
     (result,) = results(tmp_path)
-    assert set(FIELDS) <= set(result)
-    assert result["config"]["routing"]["name"] == "minimal"
     assert result["accepted_load"] == pytest.approx(0.3, abs=0.03)
     assert result["latency_reference"] == "generation"
     assert result["cycles"] == 1500
     assert result["packets_delivered"] == result["flits_delivered"] > 0
-    assert isinstance(result["packets_delivered"], int)
-
-
-def test_a_result_holds_the_validated_configuration(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    done = command("simulate", *small, "traffic.load=0.3")
-    assert done.returncode == 0, done.stderr
-    (result,) = results(tmp_path)
-    validated, composed = result["core_config"], result["config"]
-    for section in ("topology", "router", "traffic", "seed"):
-        assert validated[section] == composed[section]
-    # The core's copy lacks the parameters that this routing has only on other topologies.
-    assert validated["routing"] == {key: composed["routing"][key] for key in validated["routing"]}
-    again, direct = Simulation(validated), Simulation(core_sections(compose([*small, "traffic.load=0.3"])))
+    again, direct = Simulation(result["core_config"]), Simulation(core_sections(compose([*small, "traffic.load=0.3"])))
     for simulation in (again, direct):
         simulation.run(result["cycles"])
     assert again.state_hash() == direct.state_hash()
@@ -67,25 +45,6 @@ def test_same_seed_same_hash_other_seed_other_hash(command: Command, small: Sequ
         hashes.setdefault(result["config"]["seed"], set()).add(result["state_hash"])
     assert len(hashes[1]) == 1
     assert hashes[1] != hashes[2]
-
-
-def test_threads_change_no_result(command: Command, tmp_path: Path) -> None:
-    words = [
-        "topology=dragonfly_1056",
-        "router=input_queued",
-        "routing=minimal",
-        "run.warmup_ns=200",
-        "run.measure_ns=500",
-    ]
-    found = []
-    for threads in (1, 2):
-        done = command("simulate", *words, f"run.threads={threads}", "run.overwrite=true")
-        assert done.returncode == 0, done.stderr
-        found += results(tmp_path)  # the same run: the second replaces the first
-    one, two = found
-    assert (one["config"]["run"]["threads"], two["config"]["run"]["threads"]) == (1, 2)
-    assert one["facts"]["partitions"] > 1
-    assert two["state_hash"] == one["state_hash"]
 
 
 def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
@@ -145,12 +104,11 @@ def test_a_learned_table_can_be_saved_and_loaded(command: Command, small: Sequen
     ("arguments", "parts"),
     [
         (["routing=minimall"], ["routing", "did you mean 'minimal'?"]),
-        (["traffic.load=1.5"], ["load", "1.5"]),
         (["router.vcs=1"], ["vcs", "1", "2"]),
         (["run.load_q_table=missing"], ["missing"]),
         (["topology=hyperx_64", "routing=par"], ["routing.par", "hyperx", "dragonfly", "dim_war"]),
-        (["topology=hyperx", "routing=dim_war", "topology.widths=[5,4]", "traffic=swap2"], ["widths[0]", "5", "even"]),
-        (["workload.name=pair"], ["workload.name=pair", "write workload=pair"]),
+        (["-m", "traffic.load=0.1,7"], ["flitgym simulate: traffic.load=7: traffic.load: 7 is outside"]),
+        (["-m", "routing=minimal,parr"], ["routing=parr: routing: unknown name 'parr'; did you mean 'par'?"]),
     ],
 )
 def test_bad_input_is_refused_in_one_message(
@@ -176,25 +134,6 @@ def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], t
     assert sorted(row["traffic.load"] for row in rows) == [0.1, 0.2, 0.3]
 
 
-def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    done = command("simulate", "-m", *small, "routing=minimal,parr")
-    assert done.returncode == 2
-    assert done.stderr.startswith("flitgym simulate: routing=parr: routing: unknown name 'parr'; did you mean 'par'?")
-    assert not results(tmp_path)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("words", [["traffic.load=0.1,7"], ["traffic.load=0.1,7", "hydra/launcher=basic"]])
-def test_a_run_of_a_sweep_that_cannot_start_is_named(
-    command: Command, small: Sequence[str], tmp_path: Path, words: list[str]
-) -> None:
-    done = command("simulate", "-m", *small, *words)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("flitgym simulate: traffic.load=7: traffic.load: 7 is outside")
-    assert not results(tmp_path)
-
-
 def test_a_failed_run_of_a_sweep_is_named_and_the_others_continue(command: Command, tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=cosmoflow,halo3d"]
     done = command("simulate", "-m", *words, "workload.scale=0.1", "workload.max_ns=7000000")
@@ -205,53 +144,6 @@ def test_a_failed_run_of_a_sweep_is_named_and_the_others_continue(command: Comma
     assert len(failed) == 1
     assert "dragonfly_q_adaptive_pair-cosmoflow-none_seed1_" in failed[0]
     assert len(read_rows(tmp_path / "results" / "default" / "rows.parquet")) == 2
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", ["simulate", "route"])
-def test_the_flag_of_a_sweep_may_stand_anywhere(command: Command, small: Sequence[str], name: str) -> None:
-    words = ["seed=1,2"] if name == "simulate" else ["topology=dragonfly_72", "patterns=0", "engine=min_hop,dor"]
-    done = command(name, *(small if name == "simulate" else ()), "-m", *words)
-    assert done.returncode == 0, done.stderr
-    assert "2 runs, 0 finished before" in done.stderr
-
-
-@pytest.mark.deep
-def test_sweep_over_the_routings_of_a_hyperx(command: Command, tmp_path: Path) -> None:
-    windows = ["run.warmup_ns=500", "run.measure_ns=1000", "traffic=urb_y", "traffic.load=0.1"]
-    routings = ["dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"]
-    sweep = f"routing={','.join([*routings, 'q_routing', 'q_adaptive'])}"
-    done = command("simulate", "-m", "topology=hyperx_64", "router=sc19", *windows, sweep)
-    assert done.returncode == 0, done.stderr
-    found = {result["config"]["routing"]["name"]: result for result in results(tmp_path)}
-    assert set(found) == {*routings, "q_routing", "q_adaptive"}
-    assert all(result["packets_delivered"] for result in found.values())
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("mode", [[], ["-m"]])
-def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
-    quick = subprocess.run(
-        [sys.executable, "-m", "flitgym", "simulate", *small], cwd=tmp_path, check=True, capture_output=True
-    )
-    assert quick.returncode == 0
-    endless = [*small, "traffic.load=0.5", "run.measure_ns=1e9"]
-    seeds = ["seed=1,2,3"] if mode else ["seed=1"]
-    program = [sys.executable, "-m", "flitgym", "simulate", *mode, *endless, *seeds]
-    process = subprocess.Popen(
-        program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    # A run creates its folder when it starts. The first folder belongs to the finished run.
-    deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("results/default/*/"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in errors
-    assert "interrupted" in errors
-    assert len(results(tmp_path)) == 1
 
 
 # Sends Ctrl-C when Python first looks for a package.

@@ -128,9 +128,9 @@ def test_info_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = json.loads(trace.run(["info", str(GOAL / "tree.goal"), "--json", "loggops_L_ns=0"]))
     assert (facts["format"], facts["ideal_finish"]["loggops"]["loggops_L_ns"]) == ("goal", 0)
     assert list(tmp_path.iterdir()) == []
-    trace.run(["info", str(GOAL / "tree.goal"), "--json", "--out", "a.svg"])
+    trace.run(["info", str(GOAL / "tree.goal"), "--json", "out=a.svg"])
     first = (tmp_path / "a.svg").read_bytes()
-    trace.run(["info", str(GOAL / "tree.goal"), "--out=a.svg"])
+    trace.run(["info", str(GOAL / "tree.goal"), "out=a.svg"])
     assert (tmp_path / "a.svg").read_bytes() == first
 
 

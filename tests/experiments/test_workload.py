@@ -95,25 +95,6 @@ def test_rows_hold_a_column_per_job_and_number(command: Command, tmp_path: Path)
     assert rows["none"]["jobs.fft3d.comm_time_mean_ns"] <= rows["lu"]["jobs.fft3d.comm_time_mean_ns"]
 
 
-@pytest.mark.deep
-def test_the_other_workloads(command: Command, tmp_path: Path) -> None:
-    sizes = [*SMALL, "workload.size_scale=0.001", "workload.scale=0.001"]
-    stencil = ["topology=hyperx_64", "router=sc19", "routing=omni_war", "workload=stencil27", "workload.scale=0.1"]
-    goal = [*SMALL, "workload=goal", f"workload.file={GOAL / 'tree.goal'}"]
-    for arguments in (
-        # The computation of the FFT does not matter here and takes long on so few ranks.
-        [*sizes, "workload=mixed", "workload.max_ns=200e6"],
-        [*stencil, "workload.placement=random"],
-        goal,
-    ):
-        done = command("simulate", *arguments)
-        assert done.returncode == 0, done.stderr
-    found = [set(result["jobs"]) for result in results(tmp_path)]
-    assert sorted(map(len, found)) == [1, 1, 6]
-    assert {"tree"} in found
-    assert {"stencil27"} in found
-
-
 def test_free_jobs(command: Command, tmp_path: Path) -> None:
     halo = "{motif: halo3d, bytes: 1000, iterations: 2, terminals: [5, 3, 70, 8, 9, 10, 11, 12]}"
     ur = "{name: late, motif: ur, ranks: 8, iterations: 5, start_ns: 500}"
@@ -147,17 +128,12 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
     ("arguments", "parts"),
     [
         (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 73}]"], ["73 ranks", "72 terminals"]),
-        (["workload=jobs", "workload.jobs=[{motif: urr, ranks: 8}]"], ["'urr'", "did you mean 'ur'"]),
         (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 8, byts: 8}]"], ["byts", "did you mean 'bytes'"]),
         (
             ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
             ["terminal 2", "twice"],
         ),
-        (["workload=jobs", "workload.jobs=[{goal_file: x, scale: 2}]"], ["x"]),
-        (["workload=pair", "workload.target=halo3"], ["'halo3'", "did you mean 'halo3d'"]),
-        (["workload.placement_seed=1"], ["'placement_seed'; no workload is chosen", "workload=pair", " have it"]),
         (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),
-        (["workload=pair", "run.measure_ns=5"], ["run.measure_ns=5", "workload.max_ns"]),
         (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:8:1", "cycle:"]),
     ],
 )
@@ -192,14 +168,3 @@ def test_a_deadlock_is_reported(command: Command, tmp_path: Path) -> None:
     again = command("simulate", *arguments)
     assert again.returncode == 1
     assert "finished before" not in again.stdout
-
-
-@pytest.mark.deep
-def test_a_run_that_takes_too_long(command: Command, tmp_path: Path) -> None:
-    done = command("simulate", *PAIR, "workload.max_ns=75000")
-    assert done.returncode == 1
-    assert "workload.max_ns=75000" in done.stderr
-    (result,) = results(tmp_path)
-    assert result["simulated_ns"] == pytest.approx(75_000, abs=2)
-    assert result["jobs"]["fft3d"]["finish_ns"] < 75_000
-    assert result["jobs"]["halo3d"]["finish_ns"] is None
