@@ -119,8 +119,7 @@ class Config(Hyperparameters):
 class Agent(Learner):
     """Trains a `QNetwork` on a world.
 
-    The core gets only the network's scores of slots: with `dueling`, the state's value is the same for all slots and
-    does not change the choice.
+    The core gets only the scores of slots, because the state value of `dueling` is the same for all slots.
     """
 
     ROUTING = (*SEEN, "decisions")
@@ -183,5 +182,5 @@ class Agent(Learner):
         return value
 
     def policy(self) -> Layers:
-        """The network that the core follows."""
+        """The layers of the neural network that the core evaluates for its decisions."""
         return self.online.scores.export()

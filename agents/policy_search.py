@@ -5,8 +5,8 @@ for its own packet, but it fills the buffers of links that other packets need. S
 episodes, and the loss is measured over all of them.
 
 The score of a slot is minus a sum: each feature of the slot times a positive cost. The search is over the logarithms of
-the costs. Non-minimal paths may pay a further cost for a feature (`tolls`), which no linear score can express. The cost
-of a detour to other packets grows with the time that is lost on the links it takes (marginal-cost pricing: Beckmann,
+the costs. Non-minimal paths may pay a further cost for a feature (`tolls`), which no linear score can express. The
+delay that a detour causes other packets grows with the time lost on its links (marginal-cost pricing: Beckmann,
 McGuire, Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
 
     Rubinstein, Methodology and Computing in Applied Probability 1 (1999)   draw, keep the elite, fit, draw again
@@ -279,7 +279,7 @@ class Agent:
         return _layers(self.config, costs, self.base)
 
     def policy(self) -> Layers:
-        """The network that the core follows, made from the mean costs."""
+        """The layers, made from the mean costs, that the core evaluates for its decisions."""
         return self._layers(self.mean)
 
     def state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Composes configurations. Hydra composes a single one. A sweep joins options that Hydra has composed once.
+"""Composes configurations. Hydra composes single configurations; a sweep joins options that Hydra has composed once.
 
 Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option sets only the
 section of its group. So `Composer` composes each option once and joins the sections. Hydra itself composes unusual

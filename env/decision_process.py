@@ -30,7 +30,8 @@ class DecisionProcess(ABC):
         networks: the networks.
         seam: the features, see `Simulation.seam()`; the same for all networks.
         observation: of the present decisions, float32 [K, width]; zeros without a decision. If the episode of a packet
-            was truncated, this is the packet's last observation. Its value can replace the rest of the return.
+            was truncated, this is the packet's last observation. An algorithm can bootstrap the rest of the return from
+            the value of this observation.
         mask: true for slots with a candidate, bool [K, slots]; only slot 0 without a decision.
         router: the router of each decision, [K]; -1 without one.
         time_ns: simulated time, [K].
@@ -38,9 +39,9 @@ class DecisionProcess(ABC):
         reward: of the last step, [K], in us, or in tens of mean hops with reward=relative_delay.
         terminated: whether the last step terminated the episode, [K].
         truncated: whether it truncated the episode, [K].
-        at: the row of each present decision in its network's cycle, [K]; -1 without one.
+        at: the row of each present decision among the decisions of its network's cycle, [K]; -1 without one.
         over: whether the network's time is over, [K].
-        renew: whether a next episode cannot go on with the network's next decision, [K].
+        renew: whether the next episode needs a `reset`, because it cannot begin at the network's next decision, [K].
 
     Raises:
         ConfigError: the world cannot be built, does not fit into memory, or the reward is not known after a step.
@@ -71,7 +72,7 @@ class DecisionProcess(ABC):
         self.terminated, self.truncated, self.collected = (np.zeros(networks, np.bool_) for _ in range(3))
         self.over, self.renew = np.ones(networks, np.bool_), np.ones(networks, np.bool_)
         self.at[:], self.router[:], self.mask[:, 0] = -1, -1, True
-        # The core writes rows of its own features if other features are Python's.
+        # If some features come from Python, the core writes its own features into separate rows.
         self._joined = bool(parts.observations)
         self._core_rows = np.zeros((networks, core["width"]), np.float32) if self._joined else self.observation
         self._look()
@@ -107,7 +108,7 @@ class DecisionProcess(ABC):
 
     @abstractmethod
     def goes_on(self, k: int) -> bool:
-        """Whether the next episode of network k begins in the same network; its decision is then presented."""
+        """Whether the next episode of network k begins in the same network; if so, its first decision is presented."""
 
     def find_start(self, k: int) -> bool:
         """Run network k to the first decision of an episode; false if the network's time is over before."""
@@ -148,7 +149,7 @@ class DecisionProcess(ABC):
         )
 
     def begin(self, ended: NDArray[np.bool_]) -> None:
-        """Begin the next episode in the networks whose episode has ended, bool [K]; only `renew` ones need it."""
+        """Begin the next episode in the networks that both `ended`, bool [K], and `renew` mark."""
         for k in np.flatnonzero(ended & self.renew).tolist():
             self.reset(k, None)
 
@@ -160,7 +161,7 @@ class DecisionProcess(ABC):
             begins: networks without a decision in this step, [K]; their action is ignored and their reward is 0.
 
         Returns:
-            The number of episodes that have ended, and how many of them or of `begins` are `renew`.
+            The number of ended episodes, and the number of networks, ended or in `begins`, that `renew` marks.
 
         Raises:
             ConfigError: an action is not a slot, or, with invalid=error, the slot has no candidate. The message names

@@ -56,8 +56,8 @@ class PacketBatch:
 
     `copy.deepcopy`, pickle and `fork` make an independent batch, at any time.
 
-    **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are named like the
-    core's, and `observation`, `seam` and `take()` treat them alike. The core's rings do not hold them. With an
+    **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are selected by name,
+    as the core's are. `observation`, `seam` and `take()` treat both alike. The core's rings do not hold them. With an
     observation from Python, `transitions(k)` and `ring(k)` therefore lack `observation` and `next_observation`. With a
     reward from Python they lack `reward`, and `take()` also returns `next_decided`, the cycle of the packet's next
     decision (0 without one).
@@ -100,7 +100,7 @@ class PacketBatch:
         self._episodes = Episodes(0)
 
     def reset(self, seed: int | None = None) -> None:
-        """Draw K new networks. Network k is the network of the next episode of a `PacketRoutingEnv` with seed + k.
+        """Draw K new networks. Network k equals that of the next episode of a `PacketRoutingEnv` with seed + k.
 
         Args:
             seed: restarts the sequence of networks; None continues it.
@@ -194,9 +194,9 @@ class PacketBatch:
         Returns:
             Copies, [n, ...] each, of the columns of `Simulation.transitions` (`observation`, `mask`, `action`,
             `log_probability`, `reward`, `done`, `next_observation`, `next_mask`, `decision`, `next_decision`, `router`,
-            `decided`, `job`), and `network` uint32 [n]. A column of `apply()` has its value at the decision, and
-            `next_...` has its value at the packet's next decision, or 0 if there is no next decision (`next_decision`
-            is `NO_DECISION`). A decision made before `apply()` got columns has NaN, or 0 in a column of integers.
+            `decided`, `job`), and `network` uint32 [n]. A column of `apply()` has its value at the decision; `next_...`
+            has its value at the packet's next decision. Without a next decision (`next_decision` is `NO_DECISION`),
+            `next_...` is 0. A decision made before `apply()` got columns has NaN, or 0 in a column of integers.
 
         Raises:
             ConfigError: a ring overflowed, so transitions are lost. The message names the size that the ring needs.

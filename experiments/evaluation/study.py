@@ -253,7 +253,7 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
         DamagedError: a file of recorded results is damaged.
         OSError: a file cannot be read or written.
     """
-    # Without `run`: the length of a warm-up depends on the routing of each run.
+    # The copy leaves out `run`, because the length of a warm-up depends on the routing of each run.
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("router", "run")])
     given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
     check_numbers(given["confidence"], workers=given["workers"])
@@ -364,5 +364,5 @@ def network_text(result: Mapping[str, Any]) -> str:
 
 
 def relative(path: Path) -> Path:
-    """The path from the working directory if it lies below, for messages."""
+    """The path relative to the working directory if that directory contains it, for messages."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
