@@ -156,7 +156,7 @@ TEST(reps_recycles_entropies_of_unmarked_packets) {
   CHECK_EQ(next(101 + back, 7), fresh);
 }
 
-// A queue at the chosen port marks a packet.
+// A queue at the chosen port marks a packet. So does the only port down to a leaf.
 TEST(reps_marks_packets_at_long_queues) {
   Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", i64{3}}}});
   u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
@@ -166,21 +166,14 @@ TEST(reps_marks_packets_at_long_queues) {
     x.ask(at);
     CHECK_EQ(u32{marked[0]}, flits == 3u ? 1u : 0u);
   }
-}
-
-// The only port down to a leaf marks a packet, too.
-TEST(reps_marks_packets_at_the_only_minimal_port) {
-  Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", i64{3}}}});
-  u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
-  Place at = x.send(0, 9);
-  at = x.behind(at.router, x.ask(at));  // a spine
-  x.packet().hops = 1;
-  const auto down = x.candidates(at);
-  CHECK_EQ(down.size(), 1u);
-  congest(x, at.router, down[0].port, 0, 0, 3);
-  CHECK_EQ(u32{marked[0]}, 0u);
-  x.ask(at);
-  CHECK_EQ(u32{marked[0]}, 1u);
+  const auto net = build(config(leaf_spine(4, 2), input_queued(), {"reps", {{"mark_flits", i64{3}}}}, {"uniform", {}}));
+  Lone idle(net);
+  Place at = idle.send(0, 9);
+  at = idle.behind(at.router, idle.ask(at));  // a spine
+  idle.packet().hops = 1;
+  congest(idle, at.router, idle.candidates(at).at(0).port, 0, 0, 3);
+  idle.ask(at);
+  CHECK_EQ(u32{kept<u8>(idle.net, idle.state, "reps_marked")[0]}, 1u);
 }
 
 // A permutation on a leaf-spine network: hashed flows collide on some spines, sprayed packets do not. Recycling leaves
@@ -270,15 +263,6 @@ TEST(polarized_offers_the_published_hops) {
   }
 }
 
-// Without congestion polarized routing takes minimal paths.
-TEST(polarized_is_minimal_on_an_idle_network) {
-  Lone x = lone(Section{"slim_fly", {{"q", i64{5}}}}, {"polarized", {}});
-  for (u32 to = 1; to < x.net.terminals; to += 3) {
-    const u32 minimal = distance(x.net, *x.net.graphs[0], x.net.terminal_router[0], x.net.terminal_router[to]);
-    CHECK_EQ(path(x, 0, to, to).size(), minimal);
-  }
-}
-
 // All terminals of a router of a HyperX send to one other router: a minimal path has one link for 4 terminals.
 TEST(polarized_carries_adversarial_traffic) {
   const Section topology = hyperx_section({4, 4}, 4), pattern{"tornado", {{"load", 0.5}}};
@@ -286,13 +270,6 @@ TEST(polarized_carries_adversarial_traffic) {
                polarized = accepted(topology, {"polarized", {}}, pattern);
   CHECK_NEAR(minimal, 0.25, 0.01);
   CHECK(polarized > 0.3);
-}
-
-TEST(polarized_refuses_paths_below_the_diameter) {
-  CHECK_THROWS(ConfigError,
-               build(config(torus_section({"torus", {5, 4}}), input_queued(), {"polarized", {{"path_hops", i64{3}}}},
-                            {"uniform", {}})),
-               "path_hops: 3", "diameter 4");
 }
 
 }  // namespace routing_graph_balancing_test

@@ -265,17 +265,6 @@ TEST(a_path_with_a_failed_link_is_avoided_after_feedback) {
   CHECK_FOR(after[0] * 4 < after[1], std::to_string(after[0]) + " of " + std::to_string(after[0] + after[1]));
 }
 
-TEST(source_decisions_do_not_depend_on_threads) {
-  std::set<u64> hashes;
-  for (const u32 threads : {1u, 3u}) {
-    Simulation sim(config(small_network(), hpdc21(), {"source_paths", {}}, {"adversarial", {{"load", 0.4}}}));
-    sim.set_threads(threads);
-    sim.run(20000);
-    hashes.insert(sim.hash());
-  }
-  CHECK_EQ(hashes.size(), 1u);
-}
-
 // ---- The seam ----
 
 // With decisions=source a packet has at most one decision, at its first router. With both, later routers choose among

@@ -151,32 +151,6 @@ TEST(dateline_leaves_no_cycle) {
   }
 }
 
-// Dimension order as a relation: its walks end, and a run with random external choices drains.
-TEST(dimension_order_as_a_relation_on_a_torus) {
-  Simulation sim(config(torus_section({"torus", {4, 3, 2}, {1, 2, 1}}), tight(1),
-                        {"external", {{"relation", std::string("dimension_order")}}}, saturating("uniform")));
-  std::vector<u32> choices;
-  u64 asked = 0;
-  for (u32 cycle = 0; cycle < 1500; cycle++) {
-    if (cycle == 1000) sim.stop_sources();
-    choices.resize(sim.collect());
-    const Batch& b = sim.batch();
-    for (u32 i = 0; i < choices.size(); i++)
-      choices[i] = static_cast<u32>(draw(1, 1, asked++) % (b.offsets[i + 1] - b.offsets[i]));
-    sim.apply(choices.data(), choices.size());
-  }
-  CHECK(sim.empty());
-  CHECK(asked > 1000);
-}
-
-TEST(dateline_drains_from_saturation) {
-  for (const Shape& shape : {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}, {"mesh", {4, 4}}})
-    for (const i64 flits : {1, 4})
-      run_dry(config(torus_section(shape), tight(flits), routing("dateline"), saturating("tornado", flits)));
-  const Values wormhole = merge(tight(4), {{"flow_control", std::string("wormhole")}, {"input_buffer_flits", i64{2}}});
-  run_dry(config(torus_section({"torus", {5, 4}}), wormhole, routing("dateline"), saturating("uniform", 4)));
-}
-
 // One VC with room for two packets, the minimum: with every arbiter, both kinds of router, and VC allocation before the
 // switch.
 DEEP_TEST(bubble_drains_from_saturation) {
