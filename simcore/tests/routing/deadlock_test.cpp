@@ -1,5 +1,4 @@
 // The search for cycles of channel dependencies, and the watchdog on a routing that deadlocks.
-#include <algorithm>
 
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
@@ -79,7 +78,8 @@ TEST(deadlock_is_named) {
                                                    },
                                                    [](Simulation& sim) { sim.run(1), sim.drain(100000); },
                                                    [](Simulation& sim) {
-                                                     for (u32 k = 0; k < 100000; k++) sim.collect(), sim.apply(nullptr, 0);
+                                                     for (u32 k = 0; k < 100000; k++)
+                                                       sim.collect(), sim.apply(nullptr, 0);
                                                    }};
   for (const i64 output_buffer : {0, 1})
     for (const auto& way : ways) {

@@ -11,10 +11,6 @@ namespace routing_any_learned_table_test {
 
 using namespace scenes;
 
-Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) {
-  return Lone(build(config(topology, router, routing, {"uniform", {}})));
-}
-
 // ---- The learned table ----
 
 namespace {

@@ -64,12 +64,6 @@ Simulation busy(const Section& routing, const Section& traffic = {"uniform", {}}
       config(hyperx_section(widths, 4), router, routing, {traffic.name, merge(traffic.values, {{"load", 0.9}})}, 2));
 }
 
-std::string text(const Section& routing) {
-  std::string out = routing.name;
-  for (const auto& [key, value] : routing.values) out += " " + key + "=" + to_string(value);
-  return out;
-}
-
 bool ascending(const std::vector<u32>& dimensions) {
   return std::adjacent_find(dimensions.begin(), dimensions.end(), std::greater_equal<>{}) == dimensions.end();
 }
@@ -330,15 +324,8 @@ TEST(hyperx_routings_refuse_impossible_configurations) {
     CHECK_THROWS(ConfigError, make(c.routing, {{"vcs", i64{c.classes - 1}}}), "router.vcs",
                  std::to_string(c.classes - 1), std::to_string(c.classes), c.routing.name);
   }
-  CHECK_THROWS(ConfigError, make({"dal", {}}, {{"vc_allocation", std::string("before_switch")}}),
-               "router.vc_allocation", "dal", "with_switch");
-  // The routing looks at output queues, but the router has none.
-  CHECK_THROWS(ConfigError, make({"dim_war", {{"congestion", std::string("output_queue")}}}),
-               "routing.dim_war.congestion", "output_queue", "router.output_buffer_flits is 0", "credits", "both");
   // A routing of another topology.
   CHECK_THROWS(ConfigError, make({"par", {}}), "routing.par", "hyperx", "dragonfly", "dim_war");
-  // dal needs a memory of the packet that an agent does not keep.
-  CHECK_THROWS(ConfigError, make({"external", {{"relation", std::string("dal")}}}), "dal", "widest");
 }
 
 }  // namespace routing_hyperx_paths_test

@@ -1,7 +1,6 @@
 // Zero-load latency on HyperX, to the cycle, with the SC'19 router (cycle 1 ns). Host links at both ends take 5 ns, a
 // router takes 56 ns (a cycle in the crossbar, 55 ns after the output queue), and links take 50 ns:
 //   10 + 56 (hops + 1) + 50 hops ns, and 1 ns for each flit after the first.
-#include <set>
 
 #include "simcore/registry.hpp"
 #include "support/scenes.hpp"

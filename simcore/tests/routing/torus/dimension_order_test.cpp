@@ -5,6 +5,7 @@
 #include "simcore/registry.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
+#include "support/links.hpp"
 #include "support/torus.hpp"
 
 namespace routing_torus_dimension_order_test {
@@ -105,9 +106,10 @@ TEST(torus_zero_load_of_every_path) {
                              {"torus", {6, 2}, {1}, {0, 1}}})
     for (const std::string avoidance : {"dateline", "bubble"}) {
       const auto net = build(config(torus_section(shape), input_queued(), routing(avoidance), {"uniform", {}}));
+      const auto next = neighbors_of(*net);
       for (u32 from = 0; from < net->terminals; from++)
         for (u32 to = from % 2; to < net->terminals; to += 2) {
-          const u32 hops = walked_hops(*net, from)[to];
+          const u32 hops = hops_from(next, from)[to];
           const i64 flits = 1 + (from + to) % 3;
           Simulation sim(
               config(torus_section(shape), input_queued(), routing(avoidance), planned({{from, to}}, flits)));
