@@ -11,51 +11,12 @@ Config loaded(const std::string& routing, u64 seed = 3, const Values& router = h
   return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", i64{1}}}}, seed);
 }
 
-// HyperX with the router of the SC'19 study: random packet sizes, many VCs, age arbitration, packets that are routed
-// again.
-Config loaded_hyperx(const std::string& routing, u64 seed = 3) {
-  return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}),
-                merge(sc19(), {{"input_buffer_flits", i64{20}}, {"output_buffer_flits", i64{16}}}), {routing, {}},
-                {"uniform", {{"load", 0.9}, {"packet_flits_max", i64{16}}}}, seed);
-}
-
 TEST(same_seed_same_hash) {
   for (const std::string& routing : kRoutings) {
     Simulation one(loaded(routing)), two(loaded(routing)), other(loaded(routing, 4));
     for (Simulation* sim : {&one, &two, &other}) sim->run(3000);
     CHECK_EQ(one.hash(), two.hash());
     CHECK(one.hash() != other.hash());
-  }
-}
-
-DEEP_TEST(same_seed_same_hash_on_hyperx) {
-  for (const std::string& routing : kHyperXRoutings) {
-    Simulation one(loaded_hyperx(routing)), two(loaded_hyperx(routing)), other(loaded_hyperx(routing, 4));
-    for (Simulation* sim : {&one, &other}) sim->run(1500);
-    for (u32 k = 0; k < 1500; k++) {
-      two.collect();
-      two.apply(nullptr, 0);
-    }
-    CHECK_EQ(one.hash(), two.hash());
-    CHECK(one.hash() != other.hash());
-  }
-}
-
-TEST(forks_and_snapshots_on_hyperx) {
-  for (const std::string routing : {"dal", "omni_war", "clos_ad", "q_adaptive"}) {
-    Simulation sim(loaded_hyperx(routing));
-    sim.run(800);
-    const std::string bytes = sim.snapshot();
-    Simulation fork(sim), fresh(loaded_hyperx(routing));
-    fresh.run(17);
-    fresh.restore(bytes);
-    for (u32 k = 0; k < 100; k++) {
-      for (Simulation* each : {&sim, &fork, &fresh}) each->run(1);
-      CHECK_EQ(fork.hash(), sim.hash());
-      CHECK_EQ(fresh.hash(), sim.hash());
-    }
-    Simulation foreign(config(hyperx_section({4, 3}, 3), sc19(), {routing, {}}, {"uniform", {}}, 3));
-    CHECK_THROWS(ConfigError, foreign.restore(bytes), "another");
   }
 }
 
@@ -69,25 +30,6 @@ TEST(run_in_pieces_is_the_same_run) {
   }
   CHECK_EQ(whole.hash(), pieces.hash());
   CHECK_EQ(whole.hash(), halves.hash());
-}
-
-TEST(fork_stays_equal_each_cycle) {
-  for (const std::string routing : {"minimal", "par", "q_adaptive"}) {
-    Simulation sim(loaded(routing));
-    sim.run(1500);
-    Simulation fork(sim);
-    CHECK_EQ(fork.hash(), sim.hash());
-    for (u32 k = 0; k < 400; k++) {
-      sim.run(1);
-      fork.run(1);
-      CHECK_EQ(fork.hash(), sim.hash());
-    }
-    // The fork is independent: steps of the fork do not change the original.
-    const u64 before = sim.hash();
-    fork.run(100);
-    CHECK_EQ(sim.hash(), before);
-    CHECK(fork.hash() != before);
-  }
 }
 
 TEST(snapshot_restores_and_runs_in_lockstep) {

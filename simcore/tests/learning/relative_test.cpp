@@ -109,50 +109,6 @@ TEST(time_lost_is_distinguished_by_leg_and_sender) {
   }
 }
 
-TEST(relative_features_keep_to_their_bounds_on_every_network) {
-  for (const Section& topology :
-       {small_network(), hyperx_section({4, 3}, 3), Section{"torus", {{"sizes", std::vector<double>{4, 4}}}},
-        Section{"fat_tree",
-                {{"children", std::vector<double>{4, 4}},
-                 {"parents", std::vector<double>{1, 4}},
-                 {"links", std::vector<double>{1}}}}})
-    for (const auto& [router, learned] : {std::pair{hpdc21(), "relative_lost"},
-                                          {merge(input_queued(), {{"input_buffer_flits", i64{16}}}), "relative_lost"},
-                                          {sc19(), "relative_lost"},
-                                          {sc19(), "relative_use"},
-                                          {sc19(), "relative_use_trend"}}) {
-      Simulation sim(config(topology, router,
-                            {"agent", relative_seam({{"observation", std::string("relative+") + learned},
-                                                     {"slots", i64{4}},
-                                                     {"slots_by", std::string("estimate")}})},
-                            {"uniform", {{"load", 1.0}, {"packet_flits_max", i64{8}}}}));
-      const Seam& seam = *sim.network().seam;
-      std::vector<Feature> features, per_slot;
-      for (const ObservationSpec* block : seam.blocks) {
-        features.insert(features.end(), block->general.begin(), block->general.end());
-        per_slot.insert(per_slot.end(), block->per_slot.begin(), block->per_slot.end());
-      }
-      u32 seen = 0;
-      for (u32 cycle = 0; cycle < 600; cycle++)
-        advance(sim, [&](u32 j) {
-          const Decisions& d = sim.batch().decisions;
-          const float* row = d.observation + std::size_t{j} * seam.width;
-          for (const Feature& f : features) {
-            CHECK_FOR(*row >= f.low && *row <= f.high, f.name + " = " + std::to_string(*row));
-            row++;
-          }
-          for (u32 k = 0; k < d.slot_count[j]; k++)
-            for (const Feature& f : per_slot) {
-              CHECK_FOR(*row >= f.low && *row <= f.high, f.name + " = " + std::to_string(*row));
-              row++;
-            }
-          seen++;
-          return any_slot(sim, sim.batch(), j);
-        });
-      CHECK_FOR(seen > 100, topology.name);
-    }
-}
-
 // With toll 0 the rewards are those of hop_delay in another unit. A packet alone waits in no queue, so it pays no toll
 // on any path. Under load the toll applies to the time lost.
 TEST(a_toll_applies_to_lost_time) {
