@@ -11,6 +11,14 @@ Config loaded(const std::string& routing, u64 seed = 3, const Values& router = h
   return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", i64{1}}}}, seed);
 }
 
+// HyperX with the router of the SC'19 study: random packet sizes, many VCs, age arbitration, packets that are routed
+// again.
+Config loaded_hyperx(const std::string& routing) {
+  return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}),
+                merge(sc19(), {{"input_buffer_flits", i64{20}}, {"output_buffer_flits", i64{16}}}), {routing, {}},
+                {"uniform", {{"load", 0.9}, {"packet_flits_max", i64{16}}}}, 3);
+}
+
 TEST(same_seed_same_hash) {
   for (const std::string& routing : kRoutings) {
     Simulation one(loaded(routing)), two(loaded(routing)), other(loaded(routing, 4));
@@ -33,23 +41,29 @@ TEST(run_in_pieces_is_the_same_run) {
 }
 
 TEST(snapshot_restores_and_runs_in_lockstep) {
-  for (const std::string routing : {"ugal_router", "q_routing", "q_adaptive", "q_hierarchical"}) {
-    Simulation sim(loaded(routing, 5, sc22()));
+  std::vector<Config> all;
+  for (const char* routing : {"ugal_router", "q_routing", "q_adaptive", "q_hierarchical"})
+    all.push_back(loaded(routing, 5, sc22()));
+  for (const char* routing : {"dal", "clos_ad"}) all.push_back(loaded_hyperx(routing));
+  for (const Config& each : all) {
+    Simulation sim(each);
     sim.begin_window();
     sim.run(1200);
     const std::string bytes = sim.snapshot();
     const u64 there = sim.hash();
-    Simulation fresh(loaded(routing, 5, sc22()));
+    Simulation fresh(each);
     fresh.run(17);
     fresh.restore(bytes);
     CHECK_EQ(fresh.hash(), there);
-    for (u32 k = 0; k < 200; k++) {
+    for (u32 k = 0; k < 100; k++) {
       sim.run(1);
       fresh.run(1);
       CHECK_EQ(fresh.hash(), sim.hash());
     }
     sim.restore(bytes);  // to an earlier time
     CHECK_EQ(sim.hash(), there);
+    sim.run(100);
+    CHECK_EQ(sim.hash(), fresh.hash());
   }
 }
 

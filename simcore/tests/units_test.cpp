@@ -4,6 +4,7 @@
 
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/stats.hpp"
 #include "simcore/wheel.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
@@ -94,6 +95,25 @@ TEST(quantiles_agree_with_sorted_samples) {
     }
   }
   CHECK_EQ(quantile(std::vector<u32>(kHistogramBins), 0.5), 0);
+}
+
+// The points of a time series add up to the window, whether latencies begin at the NIC or at generation.
+TEST(time_series_add_up_to_the_window) {
+  for (const std::string from : {"nic", "generation"}) {
+    Simulation sim(config(small_network(),
+                          merge(hpdc21(), {{"latency_from", from}, {"source_backlog", std::string("kept")}}),
+                          {"minimal", {}}, {"uniform", {{"load", 0.9}}}));
+    sim.set_series_interval(300);
+    sim.begin_window();
+    sim.run(5000);
+    SeriesPoint sum;
+    for (const SeriesPoint& x : series_sums(sim.state()))
+      sum.packets += x.packets, sum.flits += x.flits, sum.hops += x.hops, sum.latency += x.latency;
+    const auto& window = sim.state().part.window;
+    CHECK(sum.packets == window.delivered && sum.flits == window.flits && sum.hops == window.hops);
+    CHECK_EQ(sum.latency, from == "nic" ? window.latency_nic : window.latency_generation);
+    CHECK(window.latency_nic < window.latency_generation);
+  }
 }
 
 }  // namespace units_test

@@ -128,6 +128,21 @@ TEST(burst_lengths_have_pareto_distributions) {
       CHECK_NEAR(found / n, p, 5 * std::sqrt(p * (1 - p) / n) + p * shape / x);
     }
     if (shape > 2) CHECK_NEAR(sum / n, 200, 5 * 200 / std::sqrt(shape * (shape - 2)) / std::sqrt(n));
+    // What is left of a burst at cycle 0: P(rest > x) = (least / x)^(shape - 1) / shape. A fifth of the sources send.
+    std::map<u32, double> left;
+    double sending = 0;
+    for (u32 source = 0; source < 50000; source++) {
+      Terminal at{};
+      begin_on_off(*net, at, source);
+      if (at.step > 0) continue;
+      sending++;
+      for (const u32 x : {150u, 400u, 1000u}) left[x] += at.tick > x;
+    }
+    CHECK_NEAR(sending, 10000, 5 * std::sqrt(10000 * 0.8));
+    for (const auto& [x, found] : left) {
+      const double p = std::pow(least / x, shape - 1) / shape;
+      CHECK_NEAR(found / sending, p, 5 * std::sqrt(p * (1 - p) / sending) + p * shape / x);
+    }
   }
 }
 
