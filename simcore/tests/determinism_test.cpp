@@ -86,4 +86,20 @@ TEST(no_snapshot_between_the_halves_of_a_cycle) {
   CHECK_THROWS(CoreError, sim.apply(nullptr, 0), "collect");
 }
 
+// A snapshot that is restored in the middle of a cycle also discards the requests of this cycle.
+TEST(a_snapshot_is_restored_between_the_halves_of_a_cycle) {
+  Simulation sim(loaded("minimal"));
+  sim.run(300);
+  Simulation other(sim);
+  other.run(50);
+  const std::string bytes = sim.snapshot();
+  sim.collect();
+  sim.restore(bytes);
+  for (u32 k = 0; k < 50; k++) {
+    sim.collect();
+    sim.apply(nullptr, 0);
+  }
+  CHECK_EQ(sim.hash(), other.hash());
+}
+
 }  // namespace determinism_test
