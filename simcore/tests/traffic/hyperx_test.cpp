@@ -157,13 +157,4 @@ TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
   check_permutation(*network({"uniform_random_bisection", {}}, {6}, 4), true);
 }
 
-// Patterns that work on any topology. The groups of a HyperX are the planes of the last dimension.
-TEST(general_patterns_on_hyperx) {
-  const auto adversarial = network({"adversarial", {{"shift", i64{3}}}});
-  for (u32 n = 0; n < 200; n++) CHECK_EQ(At(to(*adversarial, terminal_at(1, 2, 3, 6), n)).z, 1u);  // 6 + 3 mod 8
-  // The grid 8 x 64 x 8: x is the terminal's place, y the router in the plane, z the plane.
-  // y+ is place 0 of the next router.
-  CHECK_EQ(network({"stencil_3d", {}})->destination(1, 0, 0, 0, 3), 8u);
-}
-
 }  // namespace traffic_hyperx_test
