@@ -93,6 +93,7 @@ TEST(a_snapshot_is_restored_between_the_halves_of_a_cycle) {
   Simulation other(sim);
   other.run(50);
   const std::string bytes = sim.snapshot();
+  sim.run(100);
   sim.collect();
   sim.restore(bytes);
   for (u32 k = 0; k < 50; k++) {
