@@ -115,10 +115,10 @@ DEEP_TEST(fuzz_configuration) {
                    {"b", {"dl", {{"ranks", i64{8}}, {"bytes", i64{3000}}}}, nullptr, {}}}};
     corpus.push_back(text_of(c));
   }
-  std::vector<std::string> words = {"0",    "1",          "-1",         "63",         "64",
-                                    "65",   "4096",       "16777216",   "4294967296", "1e300",
-                                    "nan",  "inf",        "0.001",      "[]",         "[2, 2, 2, 2, 2, 2, 2]",
-                                    "true", "\nrouting ", "\ntraffic ", "\njob ",     "\ntopology "};
+  auto words = testing::words_of(
+      "0~1~-1~63~64~65~4096~16777216~4294967296~1e300~nan~inf~0.001~[]~[2, 2, 2, 2, 2, 2, 2]~true~\nrouting ~\ntraffic "
+      "~"
+      "\njob ~\ntopology ");
   for (const auto& kind : {registered_names<RoutingSpec>(), registered_names<TrafficSpec>(),
                            registered_names<MotifSpec>(), registered_names<TopologySpec>()})
     for (const std::string& name : kind) words.push_back(name);
@@ -143,12 +143,9 @@ DEEP_TEST(fuzz_goal) {
       workload::write_goal(
           *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif", 0)),
   };
-  const std::vector<std::string> words = {
-      "num_ranks", "rank", "calc", "send", "recv", "requires",   "irequires",
-      "b",         "to",   "from", "tag",  "cpu",  "nic",        "{",
-      "}",         "-1",   "0",    "255",  "256",  "4294967295", "18446744073709551615",
-      "/*",        "*/",   "//",   "\n",   ":",    "o1",         "a",
-      "s"};
+  const auto words = testing::words_of(
+      "num_ranks~rank~calc~send~recv~requires~irequires~b~to~from~tag~cpu~nic~{~}~-1~0~255~256~4294967295~"
+      "18446744073709551615~/*~*/~//~\n~:~o1~a~s");
   u32 ran = 0;
   testing::fuzz(corpus, words, 2500, [&](const std::string& text) {
     const auto program = workload::read_goal(text, "fuzz.goal");

@@ -18,12 +18,15 @@ struct Scene {
   u64 hash;
 };
 
+Values islip() { return booksim2(2, 16, {{"vcs", i64{4}}}); }
+
 // 72 terminals, seed 1, load 0.5, measurement window from cycle 500, hash after 3,000 cycles.
 const Scene kScenes[] = {
     {"classic", input_queued, "minimal", "uniform", 1, 0x709a7e4754bfaaf3ull},
     {"hpdc21", hpdc21, "q_adaptive", "adversarial", 1, 0x418c766de48a8c71ull},
     {"sc22", sc22, "par", "random_neighbors", 4, 0x722cc4123a4aa713ull},
     {"wormhole", small_wormhole, "ugal_group", "permutation", 5, 0x6da8109b7fb6bc51ull},
+    {"islip", islip, "minimal", "uniform", 4, 0xa0dbbaf649b2413bull},
 };
 
 TEST(golden_hashes) {

@@ -170,30 +170,6 @@ TEST(packets_return_to_the_partitions_that_need_them) {
   CHECK(sim.state().packets.size() < had + had / 4);
 }
 
-TEST(partitions_meet_in_every_cycle_if_decisions_need_it) {
-  const auto cut_into_four = [](const Section& routing) {
-    const Simulation sim(cut(config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}}}), 4));
-    return std::pair(sim.network().partitions(), sim.network().together);
-  };
-  const auto policy = [](const Values& values) { return Section{"policy", values}; };
-  CHECK(cut_into_four({"minimal", {}}) == std::pair(4u, false));
-  CHECK(cut_into_four({"q_adaptive", {}}) == std::pair(4u, false));
-  CHECK(cut_into_four(policy({{"observation", std::string("relative_use+path")}})) == std::pair(4u, false));
-  CHECK(cut_into_four({"ugal_global", {}}) == std::pair(4u, true));
-  CHECK(cut_into_four({"external", {}}) == std::pair(4u, true));
-  CHECK(cut_into_four({"agent", {}}) == std::pair(4u, true));
-  CHECK(cut_into_four(policy({{"observation", std::string("remote_queues")}})) == std::pair(4u, true));
-  CHECK(cut_into_four(policy({{"record", i64{64}}})) == std::pair(1u, false));
-  CHECK(cut_into_four({"reps", {}}) == std::pair(1u, false));
-  // By default such networks are not cut.
-  const auto by_default = [](const char* routing) {
-    return Simulation(config(network_1056(), input_queued(), {routing, {}}, {"uniform", {}})).network().partitions();
-  };
-  CHECK(by_default("ugal_group") > 1);
-  CHECK_EQ(by_default("ugal_global"), 1u);
-  CHECK_EQ(by_default("agent"), 1u);
-}
-
 // An agent whose choice depends on its packet and router alone, since partitions change the order of the decisions.
 // Whole numbers of feedback are summed for the same reason.
 TEST(agents_decide_for_all_partitions) {

@@ -1,7 +1,6 @@
 // Checks of every registered component on the small instance of every registered topology. A new component is tested
 // without a new test.
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -81,9 +80,7 @@ void run_and_drain(const Config& c, const std::string& name) {
 }
 
 std::string text(const Section& topology, const Section& routing) {
-  std::string out = topology.name + " " + routing.name;
-  for (const auto& [key, value] : routing.values) out += " " + key + "=" + to_string(value);
-  return out;
+  return topology.name + " " + scenes::text(routing);
 }
 
 // The configuration that lists a routing's candidates: the routing itself, or `external` with the relation of its name.

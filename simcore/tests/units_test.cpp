@@ -1,10 +1,10 @@
-// The basic building blocks: wheel, delay line, random numbers, histogram, quantiles, spelling.
+// The basic building blocks: wheel, random numbers, histogram, quantiles.
 #include <algorithm>
 #include <map>
 
-#include "simcore/delay_line.hpp"
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/stats.hpp"
 #include "simcore/wheel.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
@@ -41,36 +41,6 @@ TEST(wheel_gives_back_everything_when_due) {
   CHECK(wanted.empty());
 }
 
-TEST(wheel_copies_are_independent) {
-  Wheel<u32> wheel;
-  wheel.reset(10);
-  wheel.push(3, 7);
-  Wheel<u32> copy = wheel;
-  std::vector<u32> out;
-  wheel.take(3, out);
-  CHECK(!wheel.due(3) && copy.due(3));
-}
-
-TEST(delay_line_keeps_order_and_delay) {
-  for (const u32 delay : {1u, 2u, 31u, 64u, 200u}) {
-    DelayLine<u32> line;
-    line.reset(delay);
-    std::map<Cycle, std::vector<u32>> wanted;
-    u32 number = 0;
-    for (u32 step = 0; step < 1500; step++) {
-      const Cycle now = step;
-      std::vector<u32> out;
-      for (const u32 due = line.due(now); line.first != due; line.first++) out.push_back(line.at(line.first));
-      CHECK(out == (wanted.count(now) ? wanted[now] : std::vector<u32>{}));
-      for (u32 k = 0; k < below(draw(5, delay, step), 9); k++) {
-        line.push(number);
-        wanted[now + delay].push_back(number++);
-      }
-      line.close(now);
-    }
-  }
-}
-
 // Uniformity of the draws that the simulator uses: neighbouring counters, streams and seeds. Chi-square over 64 bins
 // has 63 degrees of freedom: mean 63, standard deviation 11.2.
 TEST(draws_are_uniform_along_every_argument) {
@@ -88,19 +58,6 @@ TEST(draws_are_uniform_along_every_argument) {
     CHECK_NEAR(chi, 63, 5 * 11.2);
     CHECK_NEAR(mean, 0.5, 5 * 0.2887 / std::sqrt(n));
   }
-}
-
-TEST(draw_is_a_function_of_its_arguments) {
-  CHECK_EQ(draw(1, 2, 3), draw(1, 2, 3));
-  std::vector<u64> seen;
-  for (u64 a = 0; a < 12; a++)
-    for (u64 b = 0; b < 12; b++)
-      for (u64 c = 0; c < 12; c++) seen.push_back(draw(a, b, c));
-  std::sort(seen.begin(), seen.end());
-  CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
-  CHECK_EQ(below(0, 17), 0u);
-  CHECK_EQ(below(~u64{0}, 17), 16u);
-  CHECK(unit(0) > 0 && unit(~u64{0}) < 1);
 }
 
 TEST(logarithm_is_accurate) {
@@ -138,6 +95,25 @@ TEST(quantiles_agree_with_sorted_samples) {
     }
   }
   CHECK_EQ(quantile(std::vector<u32>(kHistogramBins), 0.5), 0);
+}
+
+// The points of a time series add up to the window, whether latencies begin at the NIC or at generation.
+TEST(time_series_add_up_to_the_window) {
+  for (const std::string from : {"nic", "generation"}) {
+    Simulation sim(config(small_network(),
+                          merge(hpdc21(), {{"latency_from", from}, {"source_backlog", std::string("kept")}}),
+                          {"minimal", {}}, {"uniform", {{"load", 0.9}}}));
+    sim.set_series_interval(300);
+    sim.begin_window();
+    sim.run(5000);
+    SeriesPoint sum;
+    for (const SeriesPoint& x : series_sums(sim.state()))
+      sum.packets += x.packets, sum.flits += x.flits, sum.hops += x.hops, sum.latency += x.latency;
+    const auto& window = sim.state().part.window;
+    CHECK(sum.packets == window.delivered && sum.flits == window.flits && sum.hops == window.hops);
+    CHECK_EQ(sum.latency, from == "nic" ? window.latency_nic : window.latency_generation);
+    CHECK(window.latency_nic < window.latency_generation);
+  }
 }
 
 }  // namespace units_test

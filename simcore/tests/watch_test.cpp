@@ -54,16 +54,4 @@ TEST(a_packet_is_watched_across_partitions) {
   }
 }
 
-TEST(watching_changes_nothing) {
-  Simulation seen(config(small_network(), hpdc21(), {"par", {}}, {"uniform", {{"load", 0.4}}})), unseen(seen);
-  seen.watch(5, 3);
-  seen.begin_window();
-  unseen.begin_window();
-  seen.run(4000);
-  unseen.run(4000);
-  CHECK(!seen.watch_log().empty());
-  CHECK(statistics(seen.network(), seen.state()) == statistics(unseen.network(), unseen.state()));
-  CHECK_THROWS(ConfigError, seen.watch(72, 0), "72");
-}
-
 }  // namespace watch_test

@@ -271,27 +271,17 @@ TEST(forks_and_snapshots_with_a_seam) {
       Simulation sim(c), fresh(c);
       draw_weights(sim, 1);
       sim.run(1200);
-      CHECK_FOR(sim.state().part.learning.transitions > 100 && !sim.state().open_decisions.empty(),
-                routing.name + " " + sim.network().topology_name + ": " +
-                    std::to_string(sim.state().part.learning.transitions));
-      const std::string bytes = sim.snapshot();
-      const u64 there = sim.hash();
+      CHECK(sim.state().part.learning.transitions > 100 && !sim.state().open_decisions.empty());
       Simulation fork(sim);
       fresh.run(33);
-      fresh.restore(bytes);
-      for (u32 k = 0; k < 10; k++) {
-        for (Simulation* each : {&sim, &fork, &fresh}) each->run(1);
-        CHECK_EQ(fork.hash(), sim.hash());
-        CHECK_EQ(fresh.hash(), sim.hash());
-      }
-      fresh.run(200);
-      sim.run(200);
+      fresh.restore(sim.snapshot());
+      for (Simulation* each : {&sim, &fork, &fresh}) each->run(200);
+      CHECK_EQ(fork.hash(), sim.hash());
+      CHECK_EQ(fresh.hash(), sim.hash());
       CHECK(sim.state().ring_observation == fresh.state().ring_observation &&
             sim.state().ring_next_observation == fresh.state().ring_next_observation);
       CHECK(sim.state().ring_decision == fresh.state().ring_decision &&
             sim.state().ring_reward == fresh.state().ring_reward);
-      sim.restore(bytes);
-      CHECK_EQ(sim.hash(), there);
     }
 }
 

@@ -11,10 +11,6 @@ namespace learning_seam_test {
 
 using namespace scenes;
 
-Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) {
-  return Lone(build(config(topology, router, routing, {"uniform", {}})));
-}
-
 // ---- Slots ----
 
 // A packet alone at its source: terminal 2 (router 1) to group 1 has the minimal port 2, local ports 3, 4 and global
@@ -92,18 +88,8 @@ TEST(slots_are_drawn_equally) {
 }
 
 TEST(the_seam_refuses_impossible_choices) {
-  const auto make = [](const Section& routing) { return build(seam_on_dragonfly(routing)); };
-  CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{1}}}}), "routing.agent.slots");
-  CHECK_THROWS(ConfigError, make({"agent", {{"slots", i64{17}}}}), "routing.agent.slots");
-  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("progres+path")}}}),
+  CHECK_THROWS(ConfigError, build(seam_on_dragonfly({"agent", {{"observation", std::string("progres+path")}}})),
                "routing.agent.observation", "did you mean 'progress'");
-  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("path+path")}}}), "twice");
-  CHECK_THROWS(ConfigError, make({"agent", {{"observation", std::string("")}}}), "routing.agent.observation");
-  CHECK_THROWS(ConfigError, make({"agent", {{"reward", std::string("delay")}}}), "routing.agent.reward", "hop_delay");
-  CHECK_THROWS(ConfigError, make({"agent", {{"relation", std::string("omni_war")}}}), "relation", "progressive");
-  CHECK_THROWS(ConfigError, make({"policy", {{"path", std::string("/nowhere/policy.safetensors")}}}),
-               "/nowhere/policy.safetensors");
-
   Simulation sim(seam_on_dragonfly({"agent", {}}));
   CHECK_THROWS(CoreError, sim.run(1), "collect");
   u32 n = 0;
@@ -238,17 +224,6 @@ TEST(the_first_candidate_is_on_the_minimal_path) {
   }
 }
 
-TEST(rows_are_as_wide_on_every_network) {
-  u32 width = 0;
-  for (const Section& topology :
-       {small_network(), network_1056(), hyperx_section({4, 4}, 2), hyperx_section({6, 5, 4}, 3)}) {
-    const auto net = build(config(topology, sc22(), {"agent", {}}, {"uniform", {}}));
-    if (width == 0) width = net->seam->width;
-    CHECK_EQ(net->seam->width, width);
-    CHECK_EQ(net->seam->width, net->seam->general + net->seam->slots * net->seam->per_slot);
-  }
-}
-
 namespace {
 
 // Runs and checks every feature of every row against its bounds. Returns the number of decisions.
@@ -298,20 +273,6 @@ TEST(observations_keep_to_their_bounds) {
                                                           {"watchdog_ns", 1e8}}),
                                    0.2));
   CHECK(check_bounds(far, 6000, "far") > 2000);
-}
-
-// An idle network shows no queues and no losses.
-TEST(an_idle_network_looks_idle) {
-  for (const Section& topology : {small_network(), hyperx_section({4, 4}, 2)})
-    for (const Values& router : {input_queued(), hpdc21(), sc19()}) {
-      Lone x = lone(topology, {"agent", {{"slots", i64{16}}}}, router);
-      const Shown shown = show(x, x.send(0, x.net.terminals / 2 + 3));
-      CHECK(shown.count > 1);
-      for (const char* name : {"hops", "age", "load_mean", "load_max", "queue"})
-        CHECK_FOR(shown.general.at(name) == 0, name);
-      for (const auto& slot : shown.per_slot)
-        for (const char* name : {"link", "class", "lost"}) CHECK_FOR(slot.at(name) == 0, name);
-    }
 }
 
 }  // namespace learning_seam_test

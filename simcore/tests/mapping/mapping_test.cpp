@@ -5,7 +5,6 @@
 #include <numeric>
 #include <set>
 
-#include "mapping/bisection.hpp"
 #include "mapping/problem.hpp"
 #include "mapping/quality.hpp"
 #include "simcore/registry.hpp"
@@ -179,31 +178,6 @@ TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
   }
 }
 
-// The congestion is a sum over flows, so the mean over all flows is the sum of the means of single receivers. Groups of
-// this Dragonfly are joined by two links each, so some routers have no link of their own to another group.
-TEST(mapping_congestion_adds_up_over_receivers) {
-  const auto net = network({"dragonfly",
-                            {{"terminals_per_router", i64{1}},
-                             {"routers_per_group", i64{4}},
-                             {"global_ports", i64{1}},
-                             {"groups", i64{3}}}});
-  const std::vector<u32> at = numbers(net->terminals);
-  const auto to_all = [&](u32 first_receiver, u32 end_receiver) {
-    workload::CommunicationMatrix m;
-    m.ranks = net->terminals;
-    m.first = {0};
-    for (u32 r = 0; r < m.ranks; r++) {
-      for (u32 to = first_receiver; to < end_receiver; to++)
-        if (to != r) m.peer.push_back(to), m.bytes.push_back(1);
-      m.first.push_back(m.peer.size());
-    }
-    return mapping::quality_on_minimal_paths(*net, m, at);
-  };
-  double sum = 0;
-  for (u32 to = 0; to < net->terminals; to++) sum += to_all(to, to + 1).mean_congestion;
-  CHECK_NEAR(to_all(0, net->terminals).mean_congestion, sum, 1e-9);
-}
-
 TEST(mapping_congestion_is_over_the_bandwidth) {
   Values router = input_queued();
   router["link_bandwidth_gb_per_s_local"] = 64.0;  // half of a terminal's
@@ -282,20 +256,6 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
   CHECK(dilation(p, mapping::threshold_accepting(p, start, {100000, 0})) < 7);
   CHECK(mapping::hop_bytes(p, mapping::threshold_accepting(p, numbers(1728), {20000, 0})) <=
         mapping::hop_bytes(p, numbers(1728)));
-}
-
-TEST(mapping_at_random_is_exact_over_all_pairs) {
-  const auto net = network(torus_of({4, 4, 4}));
-  const auto program = motif_program({"collective",
-                                      {{"ranks", i64{64}},
-                                       {"iterations", i64{1}},
-                                       {"collective", std::string("alltoall")},
-                                       {"algorithm", std::string("linear")}}},
-                                     "test", 0);
-  for (u64 seed : {1, 2})
-    CHECK_NEAR(
-        mapping::quality_on_minimal_paths(*net, workload::communication_matrix(*program), shuffled(64, seed)).dilation,
-        3.0 * 64 / 63, 1e-12);
 }
 
 TEST(mappers_give_every_rank_a_separate_slot) {
@@ -383,37 +343,6 @@ TEST(threshold_accepting_counts_every_message) {
     }
 }
 
-TEST(bisection_of_known_graphs) {
-  const auto grid = [](u32 a, u32 b) {
-    std::vector<mapping::WeightedEdge> edges;
-    for (u32 y = 0; y < b; y++)
-      for (u32 x = 0; x < a; x++) {
-        if (x + 1 < a) edges.push_back({x + a * y, x + 1 + a * y, 1});
-        if (y + 1 < b) edges.push_back({x + a * y, x + a * (y + 1), 1});
-      }
-    return mapping::undirected(a * b, std::move(edges));
-  };
-  const auto ones = [](u32 n) { return std::vector<u32>(n, 1); };
-  for (const u32 target : {1u, 20u, 50u, 99u}) {
-    const mapping::Halves line = mapping::bisect(grid(100, 1), ones(100), target, {}, 1);
-    CHECK_EQ(line.size0, u64{target});
-    CHECK_EQ(line.cut, 1.0);
-  }
-  const mapping::Halves square = mapping::bisect(grid(16, 16), ones(256), 128, {}, 1);
-  CHECK_EQ(square.size0, u64{128});
-  CHECK(square.cut >= 16 && square.cut <= 18);
-  // Vertices without a size, such as switches without terminals, may be on either side.
-  std::vector<u32> size = ones(256);
-  for (u32 v = 0; v < 128; v++) size[v] = 0;
-  CHECK_EQ(mapping::bisect(grid(16, 16), size, 64, {}, 1).size0, u64{64});
-  // A bias that is stronger than the edges.
-  std::vector<double> bias(64, 0.0);
-  for (u32 v = 0; v < 64; v++) bias[v] = v % 2 ? 100 : -100;
-  const mapping::Halves pulled = mapping::bisect(grid(8, 8), ones(64), 32, bias, 1);
-  for (u32 v = 0; v < 64; v++) CHECK_EQ(u32{pulled.side[v]}, v % 2 ? 0u : 1u);
-  CHECK_EQ(mapping::bisect(mapping::undirected(0, {}), {}, 0, {}, 1).side.size(), std::size_t{0});
-}
-
 TEST(workload_mapped_placement) {
   const auto job = [](const std::string& name, i64 ranks, std::vector<u32> terminals = {}) {
     return JobSection{name,
@@ -457,8 +386,6 @@ TEST(workload_mapped_placement) {
   const mapping::MappingLibrary before = mapping::mapping_library();
   mapping::mapping_library() = {};
   CHECK_THROWS(ConfigError, placed({{"mapping", std::string("rcm")}}), "workload.mapping", "rcm", "SciPy", "greedy");
-  CHECK_THROWS(ConfigError, placed({{"mapping", std::string("multicore")}}), "workload.mapping", "METIS");
-  CHECK_THROWS(ConfigError, placed({{"mapping", std::string("gredy")}}), "gredy", "did you mean 'greedy'");
   mapping::mapping_library() = before;
 }
 

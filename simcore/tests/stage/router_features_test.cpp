@@ -151,10 +151,6 @@ TEST(buffer_total_is_divided_among_the_vcs) {
                "leaves 9 flits for the output_buffer_flits of each of the 4 VCs with routing.omni_war; set it to at "
                "least 128 ");
   CHECK_EQ(make("omni_war", merge(sc19(), total(128)), 10)->router.output_depth, 10u);
-  CHECK_THROWS(ConfigError, make("omni_war", merge(input_queued(), total(3))),
-               "router.buffer_total: 3 flits are too few for the 4 VCs", "at least 4");
-  CHECK_THROWS(ConfigError, make("dimension_order", merge(input_queued(), total(70000))),
-               "70000 flits for each of the 1", "at most 65535");
 }
 
 // ---- Injection VCs ----
@@ -176,34 +172,6 @@ TEST(packets_enter_on_the_vcs_they_may) {
     for (const auto& [vc, n] : count)
       CHECK_NEAR(n / all, 1.0 / used, 0.2 / used);  // each packet takes the VC with the most room
   }
-  CHECK_THROWS(ConfigError,
-               build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{9}}}), {"dim_war", {}},
-                            {"uniform", {}})),
-               "router.injection_vcs", "9", "8");
-  CHECK_THROWS(ConfigError,
-               build(config(hyperx_section({4}, 1), merge(sc19(), {{"injection_vcs", i64{3}}, {"vcs", i64{0}}}),
-                            {"dim_war", {}}, {"uniform", {}})),
-               "router.injection_vcs", "3", "2");
-}
-
-// A host channel of 20 ns. One VC of depth d, whose credits also take 20, moves d flits per 20 + 20 cycles. Two VCs
-// move twice that.
-TEST(injection_vcs_add_their_buffers) {
-  const auto rate = [](i64 injection_vcs) {
-    Simulation sim(line_of_two(merge(sc19(), {{"injection_vcs", injection_vcs},
-                                              {"input_buffer_flits", i64{5}},
-                                              {"link_latency_ns_host", 20.0},
-                                              {"arbiter", kRoundRobin},
-                                              {"crossbar_ports", std::string("per_port")}}),
-                               planned(std::vector<Planned>(6000, {0, 0}))));
-    sim.run(1000);
-    sim.begin_window();
-    sim.run(4000);
-    return statistics(sim.network(), sim.state()).at("accepted_load") * 2;  // one of two terminals sends
-  };
-  CHECK_NEAR(rate(1), 5 / 40.0, 1e-3);
-  CHECK_NEAR(rate(2), 10 / 40.0, 1e-3);
-  CHECK_NEAR(rate(8), 1, 1e-3);
 }
 
 // ---- Credits ----
@@ -224,9 +192,9 @@ TEST(throughput_of_a_vc_is_depth_over_round_trip) {
     CHECK_EQ(delivered(merge(buffered, size), 2000, 155 * 5), 5 * d);
   }
   // From depth r on the link is fully used.
-  CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{154}}}), 2000, 155 * 5), 154 * 5);
-  CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{155}}}), 2000, 155 * 5), 155 * 5);
-  CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{160}}}), 2000, 155 * 5), 155 * 5);
+  for (const i64 depth : {154, 155, 160})
+    CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", depth}}), 2000, 155 * 5),
+             5 * std::min<double>(155, static_cast<double>(depth)));
 }
 
 // ---- Age ----
@@ -359,11 +327,6 @@ TEST(crossbar_ports_by_port_or_by_vc) {
     CHECK(per_vc.by_input > 2);
     CHECK_EQ(per_vc.by_input_vc, 1u);
   }
-  const auto make = [](const Values& changes) { return build(line_of_two(merge(sc19(), changes), {"uniform", {}})); };
-  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{0}}}), "router.crossbar_ports", "output_buffer_flits",
-               "0 flits");
-  CHECK_THROWS(ConfigError, make({{"arbiter", kRoundRobin}}), "router.crossbar_ports", "round_robin");
-  CHECK_THROWS(ConfigError, make({{"crossbar_bandwidth_gb_per_s", 64.0}}), "router.crossbar_ports", "2 cycles");
 }
 
 // A packet of either class leaves on any VC of the terminal's port that has room and that no other packet holds.

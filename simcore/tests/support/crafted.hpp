@@ -121,6 +121,10 @@ struct Lone {
   }
 };
 
+inline Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) {
+  return Lone(build(config(topology, router, routing, {"uniform", {}})));
+}
+
 // Puts all flits of a port on one VC: `queued` in the output queue, `downstream` in the buffer of the next router.
 inline void congest(Lone& lone, u32 router, u32 port, u32 vc, u32 queued, u32 downstream) {
   Port& o = lone.state.ports[lone.net.port(router, port)];

@@ -80,9 +80,6 @@ inline Edges explore(Lone& x, const Options& options) {
   return explore(x, options, [](const Node&, const std::vector<Option>&) {});
 }
 
-inline Lone lone(const Section& topology, const Section& routing) {
-  return Lone(build(config(topology, input_queued(), routing, {"uniform", {}})));
-}
 inline Section cube() { return hyperx_section({3, 3, 3}, 1); }  // 27 routers, 162 directed channels
 
 // All candidates of a routing that lists them. The routing runs first because it writes the packet's memory.
@@ -130,12 +127,6 @@ inline void each_full(Lone& x, const std::function<void()>& ask, const std::vect
         ask();
         congest(x, router, port, vc, 0, 0);
       }
-}
-
-inline std::string text(const Section& routing) {
-  std::string out = routing.name;
-  for (const auto& [name, value] : routing.values) out += " " + name + "=" + to_string(value);
-  return out;
 }
 
 // Asks twice with a new random table in the router, with many packets. Half of the packets explore.

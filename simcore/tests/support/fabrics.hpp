@@ -24,11 +24,8 @@ struct File {
   explicit File(const std::string& text, const std::string& end = ".txt") {
     static u32 count = 0;
     path = std::filesystem::temp_directory_path() /
-           ("flitgym_fabric_" + std::to_string(::getpid()) + "_" + std::to_string(count++) + end);
-    std::ofstream out(path, std::ios::binary);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    out.close();
-    CHECK(out.good());
+           ("flitgym_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++) + end);
+    write(text);
   }
   ~File() {
     std::error_code ignored;
@@ -36,6 +33,12 @@ struct File {
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
+  void write(const std::string& text) const {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    out.close();
+    CHECK(out.good());
+  }
 };
 
 inline Fabric read(const std::string& text, const std::string& format) {

@@ -16,6 +16,15 @@
 
 namespace testing {
 
+// The words of a text, separated by '~'.
+inline std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text)
+    if (c == '~') words.emplace_back();
+    else words.back() += c;
+  return words;
+}
+
 // Makes one to eight changes. A change flips a bit, replaces a byte, removes, doubles or moves a part, inserts a word,
 // cuts off the end, or writes a number.
 inline std::string mutated(const std::vector<std::string>& corpus, const std::vector<std::string>& words,

@@ -88,6 +88,12 @@ inline Config config(Section topology, Values router, Section routing, Section t
   return {std::move(topology), {"vc_router", std::move(router)}, std::move(routing), std::move(traffic), seed};
 }
 
+inline std::string text(const Section& routing) {
+  std::string out = routing.name;
+  for (const auto& [name, value] : routing.values) out += " " + name + "=" + to_string(value);
+  return out;
+}
+
 // The memory of a component, by its declared name.
 template <class T>
 T* kept(const Network& net, State& s, const std::string& name) {

@@ -7,6 +7,7 @@
 
 #include "support/scenes.hpp"
 #include "tables/engine.hpp"
+#include "tables/walk.hpp"
 
 namespace scenes {
 
@@ -21,6 +22,19 @@ inline tables::ChannelGraph graph_of(const Section& topology, const Values& fail
 inline tables::ForwardingTable made(const tables::ChannelGraph& g, const std::string& engine, const Values& values = {},
                                     std::shared_ptr<const tables::Demand> demand = nullptr) {
   return tables::make_table("engine", {engine, values, std::move(demand), 1}, g);
+}
+
+// The same table as complete routes of every pair.
+inline tables::ForwardingTable as_routes(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  tables::ForwardingTable routes = table;
+  routes.port.clear();
+  routes.route_first = {0};
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; d < table.destinations(); d++) {
+      tables::each_channel(g, table, s, d, [&](u32 c) { routes.route_port.push_back(g.port[c]); });
+      routes.route_first.push_back(routes.route_port.size());
+    }
+  return routes;
 }
 
 inline Section random_regular(i64 routers, i64 degree, i64 seed, i64 terminals = 2) {

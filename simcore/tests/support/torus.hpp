@@ -1,4 +1,4 @@
-// Tori and meshes of the tests, and distances by a breadth-first search over their links.
+// Tori and meshes of the tests.
 #pragma once
 
 #include "support/scenes.hpp"
@@ -37,20 +37,6 @@ inline const std::vector<Shape>& small_shapes() {
       {"mesh", {5, 4}, {1}, {0, 1}},
   };
   return shapes;
-}
-
-// Hops from router `from` to all others, by breadth-first search over the links.
-inline std::vector<u32> walked_hops(const Network& net, u32 from) {
-  std::vector<u32> hops(net.routers, kNone), found = {from};
-  hops[from] = 0;
-  for (std::size_t n = 0; n < found.size(); n++)
-    for (u32 k = 0; k < net.radix; k++) {
-      const u32 port = net.port(found[n], k);
-      if (!net.is_link(port) || hops[net.next_router(port)] != kNone) continue;
-      hops[net.next_router(port)] = hops[found[n]] + 1;
-      found.push_back(net.next_router(port));
-    }
-  return hops;
 }
 
 }  // namespace scenes

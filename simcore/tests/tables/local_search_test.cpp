@@ -1,6 +1,5 @@
 // Local search: never worse than its start, in the same layers and free of cycles. Its incremental loads and
 // dependencies agree with a full count.
-#include <algorithm>
 
 #include "simcore/rng.hpp"
 #include "support/scenes.hpp"
@@ -168,37 +167,6 @@ TEST(rerouting_keeps_loads_and_layers_right) {
     }
     CHECK(taken > 100 && refused > 100);
   }
-}
-
-// Each pair of source switch and destination has one of three layers. The sets of layers that pass a switch follow the
-// routes.
-TEST(rerouting_tracks_the_layers_of_every_source) {
-  const tables::ChannelGraph g =
-      graph_of({"torus", {{"sizes", std::vector<double>{4, 4}}, {"terminals_per_router", i64{1}}}});
-  tables::ForwardingTable table = made(g, "nue");
-  table.layers = 3;
-  table.layer_by = tables::LayerBy::kSwitch;
-  for (u32 s = 0; s < g.switches; s++)
-    for (u32 d = 0; d < g.terminals; d++) table.layer.push_back(static_cast<u8>((s * 7 + d * 3) % 5 % 3));
-  tables::Rerouting routes(g, table, {});
-  CHECK(routes.acyclic());
-  tables::Rerouting::Change change;
-  u32 taken = 0, refused = 0;
-  for (u64 k = 0; k < 20000; k++) {
-    const u32 s = below(draw(2, 0, k), g.switches), d = below(draw(2, 1, k), g.terminals);
-    if (!routes.plan(s, d, g.first[s] + below(draw(2, 2, k), g.first[s + 1] - g.first[s]), change)) continue;
-    const tables::ForwardingTable before = routes.table();
-    const bool free = routes.apply(change);
-    (free ? taken : refused)++;
-    if (free && k % 20 == 0) CHECK(find_cycle(g, routes.table()).empty());
-    if (!free && k % 20 == 0) {  // the refused change does form a cycle
-      tables::ForwardingTable other = before;
-      other.at(change.s, change.d) = g.port[change.c];
-      CHECK(!find_cycle(g, other).empty());
-      CHECK(digest(routes.table()) == digest(before));
-    }
-  }
-  CHECK(taken > 100 && refused > 100);
 }
 
 }  // namespace tables_local_search_test

@@ -105,17 +105,6 @@ TEST(nue_is_even_on_trees) {
   CHECK_EQ(highest(loads_of(g, table)), 60.0);  // d mod k: the 4 terminals of a leaf to 15 others each
 }
 
-TEST(nue_needs_no_more_hops_with_more_layers) {
-  const tables::ChannelGraph g = graph_of(small_network());
-  const auto sum = [&](i64 layers) {
-    double all = 0;
-    for (const double x : loads_of(g, nue(g, layers))) all += x;
-    return all;
-  };
-  CHECK(sum(4) < sum(1));
-  CHECK(highest(loads_of(g, nue(g, 4))) < 0.6 * highest(loads_of(g, nue(g, 1))));
-}
-
 // Permutations, with a thousandth of their demand between all other pairs.
 TEST(nue_balances_by_demand) {
   const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));

@@ -1,7 +1,6 @@
 // The engines that follow OpenSM's rules (min_hop, up_down, down_up, dor, ftree, torus_2qos): closed forms and freedom
 // from deadlock. tests/simcore/test_opensm_tables.py compares them with OpenSM's own tables.
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <set>
 
@@ -113,19 +112,6 @@ TEST(dor_on_a_torus_has_the_loads_of_the_books) {
   CHECK_EQ(least, 16u);
 }
 
-TEST(dor_is_refused_on_rings_of_more_than_three) {
-  for (const double n : {3.0, 4.0, 5.0, 6.0, 7.0}) {
-    const Section ring = lattice("torus", {n}, 2);
-    const tables::ChannelGraph g = graph_of(ring);
-    CHECK_EQ(find_cycle(g, made(g, "dor")).empty(), n == 3);
-    const Config c =
-        config(ring, input_queued(), {"table", {{"engine", std::string("dor")}}}, {"uniform", {{"load", 0.1}}});
-    if (n == 3) Simulation(c).run(10);
-    else CHECK_THROWS(ConfigError, Simulation(c), "dor", "can deadlock", "0:2->1", "allow_cycles");
-  }
-  CHECK(find_cycle(graph_of(lattice("mesh", {4, 3, 5})), made(graph_of(lattice("mesh", {4, 3, 5})), "dor")).empty());
-}
-
 // Parallel cables get equal shares.
 TEST(parallel_cables_are_shared_out) {
   for (const std::string engine : {"min_hop", "dor", "up_down", "torus_2qos"}) {
@@ -151,19 +137,6 @@ TEST(torus_2qos_is_free_of_deadlock) {
   CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", std::vector<double>(7, 5))), "torus_2qos"), "7 rings",
                "at most 6");
   CHECK_THROWS(ConfigError, made(graph_of(hyperx_section({4, 4}, 1)), "torus_2qos"), "torus, mesh");
-}
-
-// Small buffers, full load, both lanes in use: all packets arrive.
-TEST(torus_2qos_runs) {
-  const Config c = config(lattice("torus", {6, 5}), merge(input_queued(), {{"input_buffer_flits", i64{2}}}),
-                          {"table", {{"engine", std::string("torus_2qos")}}}, {"uniform", {{"load", 1.0}}});
-  Simulation sim(c);
-  CHECK_EQ(sim.network().vcs, 2u);
-  sim.run(5000);
-  sim.stop_sources();
-  for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
-  CHECK(sim.empty());
-  CHECK(sim.state().part.totals.flits_ejected > 30u * 100u);
 }
 
 // Each missing link, and some pairs: routes take the long direction. A ring with two gaps and a line with one gap are

@@ -99,23 +99,6 @@ TEST(dragonfly_plus_minimal_paths_over_parallel_links_are_the_shortest) {
       }
 }
 
-TEST(dragonfly_plus_refuses_impossible_numbers) {
-  CHECK_THROWS(ConfigError, network_of(plus(2, 2, 2, 2, 6)), "topology.dragonfly_plus.groups", "at most", "5");
-  CHECK_THROWS(ConfigError, network_of(plus(2, 2, 2, 2, 5, {{"links_per_group_pair", i64{2}}})), "links_per_group_pair",
-               "at most 1");
-  CHECK_THROWS(ConfigError, network_of(plus(256, 2, 257, 2, 5)), "spines_per_group", "256");
-  CHECK_THROWS(ConfigError, network_of(plus(256, 2, 256, 257, 5)), "global_ports", "256");
-}
-
-// Minimal paths need one VC, all others two, as in the paper.
-TEST(dragonfly_plus_routings_need_two_virtual_channels) {
-  for (const std::string& routing : kPlusRoutings) {
-    const auto net = network_of(full(4), routing);
-    CHECK_EQ(net->vcs, routing == "minimal" ? 1u : 2u);
-    CHECK_EQ(net->routing_facts.max_hops, routing == "minimal" ? 3u : 6u);
-  }
-}
-
 // Zero-load latency of every routing: within a leaf, within a group, and between groups. On an idle network all but VAL
 // take minimal paths.
 TEST(dragonfly_plus_zero_load_of_every_routing) {
@@ -171,14 +154,6 @@ TEST(dragonfly_plus_detours_carry_adversarial_traffic) {
 DEEP_TEST(dragonfly_plus_accepts_uniform_traffic) {
   for (const std::string routing : {"minimal", "ugal_group", "par", "fpar", "q_adaptive"})
     CHECK_NEAR(accepted(full(6), {routing, {}}, {"uniform", {{"load", 0.6}}}), 0.6, 0.02);
-}
-
-// Notified leaves avoid the spine whose link to the destination's group is congested. This is remote knowledge.
-TEST(dragonfly_plus_notifications_are_declared_as_remote) {
-  CHECK(!network_of(full(4), "fpar")->routing_facts.remote);
-  const auto net =
-      build(config(full(4), input_queued(), {"fpar", {{"notifications", std::string("instant")}}}, {"uniform", {}}));
-  CHECK(net->routing_facts.remote);
 }
 
 }  // namespace topology_dragonfly_plus_test

@@ -150,12 +150,8 @@ TEST(impossible_dragonflies_are_refused) {
   CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 10)), "topology.dragonfly.groups", "10", "9");
   CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{3}}})),
                "links_per_group_pair", "3", "2");
-  CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 1)), "groups");
   CHECK_THROWS(ConfigError, network({"dragonfly", {{"arangement", std::string("random")}}}), "arangement",
                "did you mean 'arrangement'");
-  CHECK_THROWS(ConfigError, network({"dragonfly", {{"arrangement", std::string("palm_tree")}}}),
-               "did you mean 'palmtree'");
-  CHECK_THROWS(ConfigError, network({"dragonfli", {}}), "did you mean 'dragonfly'");
 }
 
 // A hop is minimal if it leads closer, or if it is on the minimal path by one of the parallel links. The bulk marking

@@ -1,31 +1,19 @@
 // Networks from arrays and files: their ports, names and link latencies, routers of different and of many ports,
 // zero-load latency to the cycle, and refusals.
-#include <unistd.h>
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "support/crafted.hpp"
+#include "support/fabrics.hpp"
 #include "topology/graph.hpp"
 
 namespace topology_graph_test {
 
 using namespace scenes;
+using fabrics::File;
 
-struct File {
-  std::string path;
-  explicit File(const std::string& text, const std::string& ending = ".csv") {
-    static int count = 0;
-    path = (std::filesystem::temp_directory_path() /
-            ("flitgym_graph_" + std::to_string(getpid()) + "_" + std::to_string(count++) + ending))
-               .string();
-    std::ofstream(path) << text;
-  }
-  ~File() { std::filesystem::remove(path); }
-};
-
-Section from_file(const File& file, const Values& more = {}) { return {"graph", merge({{"file", file.path}}, more)}; }
+Section from_file(const File& file, const Values& more = {}) {
+  return {"graph", merge({{"file", file.path.string()}}, more)};
+}
 Section from_links(const std::vector<double>& links, const Values& more) {
   return {"graph", merge({{"links", links}}, more)};
 }
@@ -51,7 +39,8 @@ TEST(graphs_keep_names_ports_and_times) {
       "right,far,,,2,,,,\n"
       "h1,left,host,,,0,,,\n"
       "h2,right,host,,,1,3,,\n"  // its port lies between two links
-      "h3,far,host,,,,,,\n");
+      "h3,far,host,,,,,,\n",
+      ".csv");
   const auto net = network(from_file(file));
   CHECK(net->routers == 3 && net->terminals == 3);
   CHECK(net->router_name(0) == "left" && net->router_name(2) == "far" && net->terminal_name(1) == "h2");

@@ -133,9 +133,4 @@ TEST(hammingmesh_groups_are_boards) {
   for (u32 t = 0; t < net->terminals; t++) CHECK_EQ(net->destination(1, t, 0, 0, 0) / 6, (t / 6 + 1) % 4);
 }
 
-TEST(hammingmesh_refuses_impossible_trees) {
-  CHECK_THROWS(ConfigError, network_of(Shape{2, 2, 1, 1}.section()), "boards_x", "topology=mesh");
-  CHECK_THROWS(ConfigError, network_of(Shape{2, 2, 40, 2, 4}.section()), "switch_ports", "80 ends", "larger switches");
-}
-
 }  // namespace topology_hammingmesh_test

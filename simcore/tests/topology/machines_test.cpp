@@ -6,6 +6,7 @@
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "support/crafted.hpp"
+#include "support/links.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
 #include "topology/dragonfly.hpp"
@@ -44,26 +45,14 @@ u32 router_of(const Wiring& w, u32 terminal) {
   return static_cast<u32>(std::ranges::upper_bound(w.first, w.terminal_port[terminal]) - w.first.begin()) - 1;
 }
 
-std::vector<u32> search(const Network& net, u32 from) {
-  std::vector<u32> hops(net.routers, kNone), found = {from};
-  hops[from] = 0;
-  for (std::size_t at = 0; at < found.size(); at++)
-    for (u32 k = 0; k < net.radix; k++) {
-      const u32 port = net.port(found[at], k);
-      if (!net.is_link(port)) continue;
-      const u32 next = net.next_router(port);
-      if (hops[next] == kNone) hops[next] = hops[found[at]] + 1, found.push_back(next);
-    }
-  return hops;
-}
-
 // Between any two routers, and for every port.
 void check_distances(const Section& topology) {
   const auto net = network(topology, {"up_down", {}});
   CHECK(net->topology->closed && net->graphs[0]->hops.empty());
+  const auto next = neighbors_of(*net);
   u32 longest = 0;
   for (u32 from = 0; from < net->routers; from++) {
-    const auto hops = search(*net, from);
+    const auto hops = hops_from(next, from);
     for (u32 to = 0; to < net->routers; to++) {
       CHECK_EQ(net->topology->hops_between(*net, from, to), hops[to]);
       longest = std::max(longest, hops[to]);

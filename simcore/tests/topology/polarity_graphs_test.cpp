@@ -165,15 +165,6 @@ TEST(polarstar_of_radix_15) {
   CHECK_EQ(network_of(polarstar(8, 6, "paley"))->routers, 949u);
 }
 
-TEST(polarity_graphs_refuse_impossible_numbers) {
-  CHECK_THROWS(ConfigError, network_of(polarfly(6)), "topology.polarfly.q", "6", "5 and 7");
-  CHECK_THROWS(ConfigError, network_of(polarfly(255)), "topology.polarfly.q", "251 and 256");
-  CHECK_THROWS(ConfigError, network_of(polarstar(10, 3)), "topology.polarstar.q", "9 and 11");
-  CHECK_THROWS(ConfigError, network_of(polarstar(5, 5)), "supernode_degree", "inductive_quad", "4 and 7");
-  CHECK_THROWS(ConfigError, network_of(polarstar(5, 3, "paley")), "supernode_degree", "paley", "2 and 4");
-  CHECK_THROWS(ConfigError, network_of(polarstar(5, 10, "paley")), "supernode_degree", "8 and 12");
-}
-
 // The zero-load latency on paths of known length: one hop to the first neighbour, two or three to the farthest router.
 TEST(polarity_graphs_have_the_zero_load_latency_of_their_hops) {
   for (const auto& [topology, diameter] :

@@ -63,7 +63,6 @@ TEST(adversarial_goes_to_the_next_group) {
     }
     CHECK_EQ(seen.size(), 32u);
   }
-  CHECK_THROWS(ConfigError, network({"adversarial", {{"shift", i64{33}}}}), "shift", "33");
 }
 
 // A grid of 4 x 8 x 33: x is the place on the router, y the router, z the group. Order: x-, x+, y-, y+, z-, z+.
@@ -74,7 +73,6 @@ TEST(stencil_neighbours_by_hand) {
   CHECK(round_of(*net, 1055) == (std::vector<u32>{1054, 1052, 1051, 1027, 1023, 31}));  // (3, 7, 32)
   const auto other = network({"stencil_3d", {{"nx", i64{11}}, {"ny", i64{8}}, {"nz", i64{12}}}});
   CHECK(round_of(*other, 100) == (std::vector<u32>{99, 101, 89, 111, 12, 188}));  // (1, 1, 1)
-  CHECK_THROWS(ConfigError, network({"stencil_3d", {{"nx", i64{5}}}}), "5 x 8 x 33", "1056");
 }
 
 TEST(many_to_many_by_hand) {
@@ -112,10 +110,7 @@ TEST(permutation_from_a_file) {
                "on line 1",
                "0 .. 3");
   CHECK_THROWS(ConfigError, with("0 1\n2\n"), ":2: the list ends after 3 destinations", "4 terminals");
-  CHECK_THROWS(ConfigError, with("0 1\n2 3 0\n"), ":2: more than 4 destinations");
   CHECK_THROWS(ConfigError, with("0 1\n2 4\n"), ":2: 4 is out of range for the destination of terminal 3", "0 .. 3");
-  CHECK_THROWS(ConfigError, with("0\n-1\n"), ":2: '-1' is not a number for the destination of terminal 1");
-  CHECK_THROWS(ConfigError, with(""), "the list ends after 0 destinations");
 }
 
 TEST(hotspot_share) {
@@ -231,15 +226,6 @@ TEST(fixed_interval_is_synchronised) {
   }
 }
 
-// At a tiny load no terminal generates a packet during the run, and no number overflows.
-TEST(vanishing_loads) {
-  for (const double load : {1e-7, 1e-10, 1e-12, 1e-14, 1e-300})
-    for (const std::string injection : {"bernoulli", "bernoulli_flit", "fixed_interval"}) {
-      const auto packets = generated({"uniform", {{"load", load}, {"injection", injection}}}, hpdc21(), 2000, 1)[0];
-      CHECK_EQ(packets, injection == "fixed_interval" ? 72 : 0);  // the first interval begins at cycle 0
-    }
-}
-
 TEST(load_steps) {
   const Values steps = {{"load", 0.2},
                         {"load_step_times_ns", std::vector<double>{1000, 2000, 3000}},
@@ -255,10 +241,6 @@ TEST(load_steps) {
     const double p = std::vector<double>{0.2, 0.4, 0, 0.1}[k];
     CHECK_NEAR(random[k], 72000 * p, 5 * std::sqrt(72000 * p * (1 - p)));
   }
-  CHECK_THROWS(ConfigError, network({"uniform", {{"load_step_times_ns", std::vector<double>{100}}}}), "0 loads for 1");
-  CHECK_THROWS(ConfigError,
-               network({"uniform", merge(steps, {{"load_step_times_ns", std::vector<double>{100, 50, 200}}})}),
-               "increasing");
 }
 
 // 8 terminals per group. A share `part` of the packets goes to the group `shift` further. The rest goes to any
@@ -282,8 +264,6 @@ TEST(mixed_is_part_adversarial) {
     for (const u32 k : count) CHECK_NEAR(k, 300, 5 * std::sqrt(300.0));
     for (const u32 k : place) CHECK_NEAR(k, next / 8.0, 5 * std::sqrt(next / 8.0));
   }
-  CHECK_THROWS(ConfigError, network({"mixed", {{"shift", i64{18}}}}, small_network()), "traffic.mixed.shift", "18",
-               "9 groups");
   // The groups of a HyperX are planes. In one dimension they are routers.
   const auto on = [](const Section& topology) {
     return build(config(topology, hpdc21(), {"dimension_order", {}}, {"mixed", {{"adversarial_part", 1.0}}}));
@@ -316,16 +296,10 @@ TEST(flows_go_where_they_should) {
   steady.run(5000);
   for (const u32 t : {3u, 70u, 8u}) CHECK_EQ(steady.state().terminals[t].sequence, 500u);
 
-  const auto make = [](std::vector<double> sources, std::vector<double> destinations) {
-    return network({"flows", {{"sources", std::move(sources)}, {"destinations", std::move(destinations)}}},
-                   small_network());
-  };
-  CHECK_THROWS(ConfigError, make({1, 2}, {3}), "traffic.flows.destinations", "1 destinations for 2");
-  CHECK_THROWS(ConfigError, make({}, {3}), "traffic.flows");
-  CHECK_THROWS(ConfigError, make({1, 1}, {3, 4}), "terminal 1", "twice");
-  CHECK_THROWS(ConfigError, make({1}, {72}), "terminal 72");
-  CHECK_THROWS(ConfigError, make({72}, {1}), "terminal 72");
-  CHECK_THROWS(ConfigError, make({-1}, {1}), "traffic.flows.sources");
+  CHECK_THROWS(ConfigError,
+               network({"flows", {{"sources", std::vector<double>{1, 2}}, {"destinations", std::vector<double>{3}}}},
+                       small_network()),
+               "traffic.flows.destinations", "1 destinations for 2");
 }
 
 namespace {

@@ -146,9 +146,9 @@ TEST(collectives_barriers_reach_everyone) {
 }
 
 // A byte of one rank's share reaches every other rank exactly once.
-DEEP_TEST(collectives_allgather_moves_each_share_once) {
+TEST(collectives_allgather_moves_each_share_once) {
   for (const Algorithm algorithm : workload::algorithms(Collective::kAllgather))
-    for (u32 n = 1; n <= 17; n++)
+    for (u32 n = 1; n <= 13; n++)
       for (const u32 each : sizes_of_nodes(algorithm, n))
         for (u32 owner = 0; owner < n; owner++) {
           const std::string text = name(algorithm) + " of " + std::to_string(n) + " by " + std::to_string(each);
@@ -170,9 +170,9 @@ DEEP_TEST(collectives_allgather_moves_each_share_once) {
 
 // A byte of one pair travels from its source to its destination, and takes as many messages as the algorithm needs:
 // Bruck's one per set bit of the distance, the hierarchy at most one per level.
-DEEP_TEST(collectives_alltoall_moves_each_block_along_its_way) {
+TEST(collectives_alltoall_moves_each_block_along_its_way) {
   for (const Algorithm algorithm : workload::algorithms(Collective::kAlltoall))
-    for (const u32 n : {1u, 2u, 3u, 6u, 7u, 12u})
+    for (const u32 n : {1u, 2u, 3u, 6u, 7u})
       for (const u32 each : sizes_of_nodes(algorithm, n)) {
         const auto with = [&](u32 a, u32 b, u64 more) {
           return written(n, [&](workload::Script& script, workload::Communicator comm) {

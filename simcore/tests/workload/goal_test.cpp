@@ -221,23 +221,6 @@ TEST(goal_write_joins_blocks) {
            "3\n1 -> 2\n4 -> 5\n3 -> 4\n5 -> 6\n");
 }
 
-TEST(goal_large_file) {
-  std::string goal = "num_ranks 2\n";
-  for (u32 rank = 0; rank < 2; rank++) {
-    goal += "rank " + std::to_string(rank) + " {\n";
-    for (u32 k = 0; k < 25000; k++) {
-      const std::string n = std::to_string(k), peer = std::to_string(1 - rank);
-      goal += "s" + n + ": send 64b to " + peer + " tag " + n + "\nr" + n + ": recv 64b from " + peer + " tag " + n +
-              "\nr" + n + " requires s" + n + "\n";
-      if (k > 0) goal += "s" + n + " requires r" + std::to_string(k - 1) + "\n";
-    }
-    goal += "}\n";
-  }
-  const auto program = workload::read_goal(goal, "large.goal");
-  CHECK_EQ(block_of(*program, 0).ops.size() + block_of(*program, 1).ops.size(), 100000u);
-  CHECK_EQ(block_of(*program, 1).dependencies.size(), 49999u);
-}
-
 TEST(array_program_repeats_blocks) {
   const auto program = Arrays().program();
   CHECK_EQ(program->blocks(0), 4u);
@@ -256,87 +239,6 @@ TEST(array_program_repeats_blocks) {
   std::swap(a.block[1], a.block[2]), std::swap(a.cpu[1], a.cpu[2]);
   a.d_before = {1}, a.d_after = {0};
   CHECK_EQ(text(block_of(*a.program(), 0)), "1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 -> 0\n");
-}
-
-TEST(loggops_reference_by_hand) {
-  const auto example = loggops::run(*workload::read_goal(kPingPong, "p"));
-  CHECK_EQ(example.end[1], 17494u);
-  CHECK_EQ(example.end[0], 27488u);
-
-  // One message of s bytes takes o + L + o + (s-1)G, whether the receive is posted before or after 6 us, eager or not.
-  const auto one = [](u64 bytes, u64 before) {
-    loggops::ListedProgram p(2);
-    p.listed = {{Block{}}, {Block{}}};
-    p.listed[0][0].send(1, bytes);
-    Block& b = p.listed[1][0];
-    const u32 r = b.receive(0, bytes);
-    if (before > 0) b.require(r, b.add({before, 0, 0, OpKind::kCalc, 1, 0, {}}));
-    return loggops::run(p);
-  };
-  CHECK_EQ(one(1000, 0).end[1], 1500u + 2500u + 1500u + 999u * 6u);
-  CHECK_EQ(one(0, 0).end[1], 5500u);
-  CHECK_EQ(one(1000, 1000).ops[1].finish, 11494u);
-  CHECK_EQ(one(1000, 50000).ops[1].finish, 50000u);
-  CHECK_EQ(one(65535, 50000).ops[0].finish, 1500u);
-  CHECK_EQ(one(65536, 0).ops[0].finish, 4000u);
-  // The processor takes the message from 4,000 on, and posts the receive afterwards.
-  CHECK_EQ(one(65536, 50000).ops[0].finish, 4000u + 1500u + 65535u * 6u);
-  CHECK_EQ(one(65536, 50000).end[0], 4000u + 1500u + 65535u * 6u);
-  CHECK_EQ(one(65536, 500000).ops[0].finish, 500000u);
-}
-
-TEST(loggops_reference_dissemination) {
-  for (const u32 ranks : {2u, 5u, 8u, 13u}) {
-    loggops::ListedProgram p(ranks);
-    u64 rounds = 0;
-    for (u32 distance = 1; distance < ranks; distance *= 2, rounds++)
-      for (u32 rank = 0; rank < ranks; rank++) {
-        Block& b = p.listed[rank].emplace_back();
-        b.send((rank + distance) % ranks, 100);
-        b.receive((rank + ranks - distance) % ranks, 100);
-      }
-    const auto result = loggops::run(p);
-    for (const u64 end : result.end) CHECK_EQ(end, rounds * (1500u + 2500u + 1500u + 99u * 6u));
-  }
-}
-
-TEST(loggops_reference_order_and_gaps) {
-  // Two sends in a row: the second waits for the gap, 6 ns per byte. They meet the two receives in order.
-  loggops::ListedProgram p(2);
-  p.listed = {{Block{}}, {Block{}}};
-  Block& s = p.listed[0][0];
-  s.send(1, 1001);
-  s.send(1, 500);
-  s.require(1, 0);
-  Block& r = p.listed[1][0];
-  r.receive(kAnySource, 1001, kAnyTag);
-  r.receive(0, 500);
-  const auto result = loggops::run(p);
-  CHECK_EQ(result.ops[1].start, 1000u + 1000u * 6u);
-  CHECK_EQ(result.ops[2].finish, 4000u + 1500u + 6000u);
-  // The second message arrives at 11,000, and the first one occupies the processor until 11,500.
-  CHECK_EQ(result.ops[3].finish, 11500u + 1500u + 499u * 6u);
-  // A receive without a matching send never finishes.
-  p.listed[1][0].receive(0, 1, 9);
-  CHECK_THROWS(std::runtime_error, loggops::run(p), "operation 2 of block 0 of rank 1 never finishes");
-}
-
-TEST(random_programs_finish) {
-  u64 rendezvous = 0, blocks = 0;
-  for (u64 seed = 0; seed < 20; seed++) {
-    const auto program = loggops::random_program(seed, 2 + static_cast<u32>(seed % 7), 80);
-    const auto result = loggops::run(*program);
-    CHECK(result.ops.size() >= 80);
-    CHECK_EQ(text(*program), text(*loggops::random_program(seed, 2 + static_cast<u32>(seed % 7), 80)));
-    workload::read_goal(workload::write_goal(*program), "random.goal");  // refuses messages without a partner
-    for (u32 rank = 0; rank < program->ranks; rank++) {
-      blocks += program->blocks(rank) > 1;
-      for (u64 index = 0; index < program->blocks(rank); index++)
-        for (const Op& op : block_of(*program, rank, index).ops)
-          rendezvous += op.kind == OpKind::kSend && op.size > 65535;
-    }
-  }
-  CHECK(rendezvous > 5 && blocks > 5);
 }
 
 }  // namespace workload_goal_test

@@ -333,20 +333,4 @@ DEEP_TEST(training_step_combinations_finish) {
   }
 }
 
-// A rank keeps one block. GPT-13B on 128 ranks has small ones, which are written when they are needed.
-TEST(training_step_blocks_are_small) {
-  const auto program = step(128, {{"model", std::string("gpt_13b")}, {"tensor", i64{8}}, {"micro_batches", i64{8}}});
-  std::size_t most = 0;
-  Block block;
-  u64 count = 0;
-  for (u64 k = 0; k < program->blocks(0); k += program->repeats(0, k), count++) {
-    block.clear();
-    program->block(0, k, block);
-    most = std::max(most, block.ops.size());
-  }
-  CHECK(program->blocks(0) > 8 * 40);
-  CHECK_FOR(most < 1000, std::to_string(most));
-  CHECK_FOR(count < 100, std::to_string(count));  // the layers of a pass are equal blocks
-}
-
 }  // namespace workload_training_step_test

@@ -11,10 +11,6 @@ namespace routing_any_learned_table_test {
 
 using namespace scenes;
 
-Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) {
-  return Lone(build(config(topology, router, routing, {"uniform", {}})));
-}
-
 // ---- The learned table ----
 
 namespace {
@@ -109,44 +105,6 @@ TEST(feedback_takes_the_time_of_the_link) {
 }
 
 // ---- Routings that decide instead of an agent ----
-
-TEST(seam_routings_work_at_full_load) {
-  for (const Section& routing : {Section{"random", {{"record", i64{512}}}},
-                                 {"agent", {{"record", i64{512}}}},
-                                 {"policy", {{"epsilon", 0.3}, {"record", i64{512}}}},
-                                 {"biased", {}}})
-    for (const auto& [name, loaded_config] : loaded(routing)) {
-      Simulation sim(loaded_config);
-      const auto cycle = [&] {
-        if ((sim.network().decider != Decider::kRouting)) advance_at_random(sim, 1);
-        else sim.run(1);
-        sim.check_conservation();
-      };
-      for (u32 k = 0; k < 600; k++) cycle();
-      u64 ejected = sim.state().part.totals.flits_ejected;
-      for (u32 k = 0; k < 600; k++) cycle();
-      CHECK_FOR(sim.state().part.totals.flits_ejected > ejected + 100, routing.name + " on " + name);
-      CHECK_FOR(sim.state().part.learning.decisions > 500, routing.name + " on " + name);
-      sim.stop_sources();
-      for (u32 k = 0; k < 20000 && !sim.empty(); k++) cycle();
-      CHECK_FOR(sim.empty(), routing.name + " on " + name);
-    }
-}
-
-// The buffers hold four flits, so that a cycle of dependencies would close quickly.
-TEST(progressive_relation_does_not_lock_up) {
-  const Values tight = merge(input_queued(), {{"input_buffer_flits", i64{4}},
-                                              {"link_latency_ns_global", 8.0},
-                                              {"link_latency_ns_local", 2.0},
-                                              {"watchdog_ns", 3000.0}});
-  for (const std::string relation : {"progressive", "five_hop"}) {
-    Simulation sim(config(dragonfly_section(2, 3, 2, 7), tight,
-                          {"random", {{"relation", relation}, {"slots", i64{16}}}}, {"adversarial", {{"load", 1.0}}},
-                          3));
-    sim.run(30000);
-    CHECK(sim.drain(100000));
-  }
-}
 
 // With bias 0 a candidate's weight is load x hops of its path. The least weight wins, and the first of equal ones.
 TEST(biased_without_bias_by_its_rule) {

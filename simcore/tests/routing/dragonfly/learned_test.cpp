@@ -189,21 +189,4 @@ TEST(learned_routings_on_dragonfly_are_free_of_deadlock) {
     }
 }
 
-// Under load every packet arrives, flits and credits add up, and a repeated run is the same run.
-TEST(learned_routings_deliver_and_repeat) {
-  for (const std::string routing : {"q_adaptive_corrected", "q_hierarchical"}) {
-    const Config loaded =
-        config(small_network(), hpdc21(), {routing, {{"epsilon", 0.2}}}, {"adversarial", {{"load", 0.9}}});
-    Simulation sim(loaded), again(loaded);
-    for (u32 k = 0; k < 20; k++) {
-      sim.run(150);
-      sim.check_conservation();
-    }
-    again.run(3000);
-    CHECK_EQ(sim.hash(), again.hash());
-    sim.stop_sources();
-    CHECK(sim.drain(200000));
-  }
-}
-
 }  // namespace routing_dragonfly_learned_test

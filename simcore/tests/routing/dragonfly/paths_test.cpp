@@ -108,19 +108,6 @@ TEST(hops_and_vc_classes_of_table_routings) {
   }
 }
 
-// Within a group every routing is minimal except Q-routing, whose table also holds the own group.
-TEST(traffic_within_a_group_is_minimal) {
-  for (const std::string& routing : kRoutings) {
-    if (routing == "q_routing") continue;
-    std::vector<Planned> plan;
-    for (u32 t = 0; t < 8; t++)
-      for (u32 k = 1; k < 8; k++) plan.push_back({t, (t + k) % 8});
-    Simulation sim(config(small_network(), hpdc21(), {routing, {}}, planned(plan)));
-    for (const Decision& d : decisions(sim, 3000)) CHECK_FOR(d.packet.hops <= 1 && !d.packet.nonminimal, routing);
-    CHECK(sim.empty());
-  }
-}
-
 // Valiant's intermediate group is neither the source's nor the destination's: 7 of the 9 groups, each drawn in 1/7 of
 // the cases.
 TEST(intermediate_groups_are_uniform) {
@@ -157,16 +144,6 @@ TEST(ugal_rule_by_hand) {
     CHECK(nonminimal(routing, {}, 12) >= 1);  // a packet ahead on the minimal port
     CHECK_EQ(nonminimal(routing, {{"bias_flits", 100.0}}, 12), 0);
     CHECK_EQ(nonminimal(routing, {{"threshold", 0.0}, {"bias_flits", -1.0}}, 3), 3);  // 0 > -1
-  }
-}
-
-TEST(too_few_vcs_are_refused) {
-  for (const auto& [name, rule] : kRules) {
-    const Values few = merge(input_queued(), {{"vcs", i64{rule.vcs - 1}}});
-    const auto make = [&, &routing = name] {
-      Simulation sim(config(small_network(), few, {routing, {}}, {"uniform", {}}));
-    };
-    CHECK_THROWS(ConfigError, make(), "router.vcs", std::to_string(rule.vcs - 1), std::to_string(rule.vcs), name);
   }
 }
 

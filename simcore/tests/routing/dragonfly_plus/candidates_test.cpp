@@ -70,4 +70,15 @@ TEST(dragonfly_plus_routings_choose_among_the_candidates) {
     }
 }
 
+// A bias below every congestion forces a detour of each packet to another group.
+TEST(dragonfly_plus_bias_forces_detours) {
+  for (const std::string routing : {"ugal_group", "ugal_router", "par"}) {
+    Lone x = lone(plus(2, 2, 2, 5), {routing, {{"bias_flits", -1e6}}});
+    for (u32 to = 0; to < x.net.terminals; to++) {
+      x.walk(0, to, to, [](u32, const Step&) {});
+      CHECK_FOR(x.packet().nonminimal == (x.net.router_group[x.net.terminal_router[to]] != 0), routing);
+    }
+  }
+}
+
 }  // namespace routing_dragonfly_plus_candidates_test

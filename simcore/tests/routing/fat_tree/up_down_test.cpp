@@ -1,11 +1,9 @@
-// up_down: its candidates and choices, freedom from deadlock by exhaustion, d-mod-k without contention, and zero-load
-// latency to the cycle.
+// up_down: its candidates and choices, d-mod-k without contention, and zero-load latency to the cycle.
 #include <algorithm>
 #include <set>
 
 #include "simcore/rng.hpp"
 #include "support/crafted.hpp"
-#include "support/dependencies.hpp"
 #include "support/fat_tree.hpp"
 #include "topology/fat_tree.hpp"
 #include "topology/graph.hpp"
@@ -102,10 +100,6 @@ TEST(preferred_relation) {
   CHECK_EQ(preferred->vcs, widest->vcs);
   CHECK(agent(tree, "preferred", true)->candidates == widest->candidates);
   CHECK(agent(ring, "preferred", false)->candidates == widest->candidates);
-  // The variant of up_down for failed links has no such classes.
-  Config wanted = config(tree, hpdc21(), {"up_down", {{"vc_classes", i64{6}}}}, {"uniform", {}});
-  wanted.failures = {{"events", std::string("0-2@500000")}};
-  CHECK_THROWS(ConfigError, build(wanted), "routing.up_down.vc_classes", "with failed links", "without failures");
 }
 
 // Three sources send to terminal 4, one of them through the only link between the leaves. In one class, the flow from 1
@@ -125,45 +119,6 @@ TEST(an_overloaded_terminal_delays_its_own_class_only) {
     u32 cycles = 0;
     while (last.flits < kFlits && cycles < 20'000) sim.run(1), cycles++;
     CHECK_NEAR(cycles / static_cast<double>(kFlits * kFlitCycles), per_flit, 0.05);
-  }
-}
-
-// The relation contains every choice of every ascent (choices_of_every_ascent_are_listed), so one graph proves all of
-// them. By hand: a switch from level 2 on has D ports down, U up and p cables to each child. A channel from below may
-// lead to any port up, D U, and to the ports of other children, D (D - p). A channel from above may lead to any port
-// down, U D.
-TEST(up_down_is_free_of_deadlock) {
-  for (const Xgft& tree :
-       {k_ary_tree(2, 4), k_ary_tree(3, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}, Xgft{{1, 4}, {1, 3}, {1, 2}}}) {
-    Lone x = lone(tree, up_down("adaptive"));
-    Edges edges;
-    std::set<std::tuple<u32, u32, u32>> seen;  // router, input port, destination
-    std::vector<std::tuple<u32, u32, u32>> nodes;
-    const auto reach = [&](u32 router, u32 in_port, u32 to) {
-      if (seen.insert({router, in_port, to}).second) nodes.push_back({router, in_port, to});
-    };
-    for (u32 source = 0; source < x.net.terminals; source++)
-      for (u32 to = 0; to < x.net.terminals; to++)
-        reach(x.net.terminal_router[source], x.net.terminal_port[source], to);
-    for (std::size_t n = 0; n < nodes.size(); n++) {
-      const auto [router, in_port, to] = nodes[n];
-      x.send(0, to);
-      for (const Step& step : x.candidates({router, in_port, 0})) {
-        if (x.ejects(router, step)) continue;
-        add(edges, x.net, router, in_port, 0, step.port, step.vc_class);
-        const Place next = x.behind(router, step);
-        reach(next.router, next.in_port, to);
-      }
-    }
-    CHECK_FOR(acyclic(edges), tree.name());
-    u64 by_hand = 0;
-    const FatTree& own = as_fat_tree(x.net);
-    for (u32 l = 2; l <= tree.h(); l++) {
-      const u64 down = tree.m(l) * tree.p(l), up = tree.w(l + 1) * tree.p(l + 1);
-      by_hand += (own.first[l + 1] - own.first[l]) * (2 * down * up + down * (down - tree.p(l)));
-    }
-    CHECK_FOR(edge_count(edges) == by_hand, tree.name() + ": " + std::to_string(edge_count(edges)) +
-                                                " dependencies, by hand " + std::to_string(by_hand));
   }
 }
 
@@ -242,19 +197,6 @@ TEST(shifts_are_without_contention_under_d_mod_k) {
   }
 }
 
-// If a leaf has fewer terminals than links up and the numbers do not divide, the wrap-around of a shift may meet the
-// packets before it.
-TEST(shifts_of_the_672_terminal_rail) {
-  Lone x = lone(rail_672(), up_down("d_mod_k"));
-  u32 worst = 0;
-  for (u32 shift = 1; shift < 672; shift += 13)
-    worst = std::max(worst, most(loads(x, [&](u32 t) { return (t + shift) % 672; })));
-  CHECK(worst <= 2);
-  // Without the wrap-around, and with a wrap-around between leaves.
-  for (const u32 shift : {14u, 84u, 336u})
-    CHECK_EQ(most(loads(x, [&](u32 t) { return t + shift < 672 ? t + shift : t; })), 1u);
-}
-
 namespace {
 
 double latency(const Xgft& tree, const Values& router, const Section& routing, u32 destination, u32 flits,
@@ -292,31 +234,6 @@ TEST(fat_tree_zero_load_of_global_levels) {
   double hops = 0;
   CHECK_EQ(latency(tree, input_queued(), up_down("adaptive"), 2, 1, &hops), 3 + 2 * 11);
   CHECK_EQ(latency(tree, input_queued(), up_down("adaptive"), 7, 1, &hops), 3 + 2 * 11 + 2 * 101);
-}
-
-// At saturation every cycle conserves flits. Then all packets arrive and every credit returns.
-TEST(fat_tree_conservation) {
-  std::vector<Section> routings;
-  for (const std::string& ascent : kAscents) routings.push_back(up_down(ascent));
-  routings.push_back({"random", {{"relation", std::string("up_down")}}});
-  for (const Section& routing : routings)
-    for (const Values& router : {merge(small_wormhole(), {{"vcs", i64{2}}, {"nic_buffer_flits", i64{20}}}), hpdc21()}) {
-      const Section traffic = {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}}};
-      Simulation sim(config(Xgft{{3, 2, 3}, {1, 2, 2}, {1, 2, 1}}.section(), router, routing, traffic, 3));
-      for (u32 cycle = 0; cycle < 500; cycle++) {
-        sim.run(1);
-        sim.check_conservation();
-      }
-      CHECK(sim.state().part.totals.packets_in_network > sim.network().terminals);
-      CHECK(sim.drain(100000));
-      sim.run(2 * sim.network().longest_delay);
-      sim.check_conservation();
-      CHECK_EQ(sim.state().part.totals.flits_in_network, 0u);
-      const Network& net = sim.network();
-      for (u32 p = 0; p < net.router_ports; p++)
-        for (u32 vc = 0; vc < net.vcs && net.is_link(p); vc++)
-          CHECK_EQ(sim.state().output_vcs[net.vc_id(p, vc)].credits, net.router.input_depth);
-    }
 }
 
 }  // namespace routing_fat_tree_up_down_test

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "support/crafted.hpp"
+#include "support/links.hpp"
 #include "support/tables.hpp"
 #include "support/torus.hpp"
 #include "topology/graph.hpp"
@@ -25,16 +26,6 @@ std::vector<u32> path(Lone& x, u32 source, u32 destination, u32 sequence) {
   std::vector<u32> routers;
   x.walk(source, destination, sequence, [&](u32 router, const Step&) { routers.push_back(router); });
   return routers;
-}
-
-// Accepted load on output-queued routers, which have no head-of-line blocking. A flit takes 20 cycles on a link.
-double accepted(const Section& topology, const Section& routing, const Section& traffic) {
-  constexpr u32 kFlitCycles = 20;
-  Simulation sim(config(topology, hpdc21(), routing, traffic));
-  sim.run(1000 * kFlitCycles);
-  sim.begin_window();
-  sim.run(2000 * kFlitCycles);
-  return sim.state().part.window.flits / 2000.0 / sim.network().terminals;
 }
 
 // The packets of a pair share a path. Over many pairs each of 8 spines gets an eighth.
@@ -156,7 +147,7 @@ TEST(reps_recycles_entropies_of_unmarked_packets) {
   CHECK_EQ(next(101 + back, 7), fresh);
 }
 
-// A queue at the chosen port marks a packet.
+// A queue at the chosen port marks a packet. So does the only port down to a leaf.
 TEST(reps_marks_packets_at_long_queues) {
   Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", i64{3}}}});
   u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
@@ -166,21 +157,14 @@ TEST(reps_marks_packets_at_long_queues) {
     x.ask(at);
     CHECK_EQ(u32{marked[0]}, flits == 3u ? 1u : 0u);
   }
-}
-
-// The only port down to a leaf marks a packet, too.
-TEST(reps_marks_packets_at_the_only_minimal_port) {
-  Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", i64{3}}}});
-  u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
-  Place at = x.send(0, 9);
-  at = x.behind(at.router, x.ask(at));  // a spine
-  x.packet().hops = 1;
-  const auto down = x.candidates(at);
-  CHECK_EQ(down.size(), 1u);
-  congest(x, at.router, down[0].port, 0, 0, 3);
-  CHECK_EQ(u32{marked[0]}, 0u);
-  x.ask(at);
-  CHECK_EQ(u32{marked[0]}, 1u);
+  const auto net = build(config(leaf_spine(4, 2), input_queued(), {"reps", {{"mark_flits", i64{3}}}}, {"uniform", {}}));
+  Lone idle(net);
+  Place at = idle.send(0, 9);
+  at = idle.behind(at.router, idle.ask(at));  // a spine
+  idle.packet().hops = 1;
+  congest(idle, at.router, idle.candidates(at).at(0).port, 0, 0, 3);
+  idle.ask(at);
+  CHECK_EQ(u32{kept<u8>(idle.net, idle.state, "reps_marked")[0]}, 1u);
 }
 
 // A permutation on a leaf-spine network: hashed flows collide on some spines, sprayed packets do not. Recycling leaves
@@ -189,27 +173,13 @@ TEST(spraying_and_recycling_carry_a_permutation_that_collides_under_ecmp) {
   const Section tree = leaf_spine(8, 4), pattern{"bit_complement", {{"load", 0.9}}};
   std::map<std::string, double> load;
   for (const std::string routing : {"ecmp", "packet_spray", "reps"})
-    load[routing] = accepted(tree, {routing, {}}, pattern);
+    load[routing] = accepted_output_queued(tree, {routing, {}}, pattern);
   CHECK(load["ecmp"] < 0.75);
   CHECK(load["packet_spray"] > 0.87);
   CHECK(load["reps"] > 0.87);
 }
 
 namespace {
-
-// Distances by breadth-first search over the wiring alone.
-std::vector<u32> search(const Network& net, u32 from) {
-  std::vector<u32> hops(net.routers, kNone), queue{from};
-  hops[from] = 0;
-  for (std::size_t n = 0; n < queue.size(); n++)
-    for (u32 k = 0; k < net.radix; k++) {
-      const u32 port = net.port(queue[n], k);
-      if (!net.is_link(port)) continue;
-      const u32 next = net.next_router(port);
-      if (hops[next] == kNone) hops[next] = hops[queue[n]] + 1, queue.push_back(next);
-    }
-  return hops;
-}
 
 // The published rule as a table of the changes of both distances: (away from the source, towards the destination).
 bool allowed(i32 from_source, i32 to_destination, bool first_half) {
@@ -228,11 +198,12 @@ TEST(polarized_offers_the_published_hops) {
         config(topology, input_queued(), {"external", {{"relation", std::string("polarized")}}}, {"uniform", {}})));
     const u32 diameter = x.net.graphs[0]->diameter, budget = std::min(2 * diameter, 4 * diameter - 3);
     CHECK_EQ(x.net.routing_facts.max_hops, budget);
+    const auto neighbors = neighbors_of(x.net);
     u32 longer = 0;
     for (u32 t = 1; t < x.net.terminals; t += 5) {
       const u32 from = x.net.terminal_router[0], to = x.net.terminal_router[t];
       if (from == to) continue;
-      const auto source = search(x.net, from), destination = search(x.net, to);
+      const auto source = hops_from(neighbors, from), destination = hops_from(neighbors, to);
       x.send(0, t);
       for (u32 router = 0; router < x.net.routers; router++)
         for (u32 hops = source[router]; hops + destination[router] <= budget && router != to; hops++) {
@@ -270,29 +241,13 @@ TEST(polarized_offers_the_published_hops) {
   }
 }
 
-// Without congestion polarized routing takes minimal paths.
-TEST(polarized_is_minimal_on_an_idle_network) {
-  Lone x = lone(Section{"slim_fly", {{"q", i64{5}}}}, {"polarized", {}});
-  for (u32 to = 1; to < x.net.terminals; to += 3) {
-    const u32 minimal = distance(x.net, *x.net.graphs[0], x.net.terminal_router[0], x.net.terminal_router[to]);
-    CHECK_EQ(path(x, 0, to, to).size(), minimal);
-  }
-}
-
 // All terminals of a router of a HyperX send to one other router: a minimal path has one link for 4 terminals.
 TEST(polarized_carries_adversarial_traffic) {
   const Section topology = hyperx_section({4, 4}, 4), pattern{"tornado", {{"load", 0.5}}};
-  const double minimal = accepted(topology, {"minimal", {}}, pattern),
-               polarized = accepted(topology, {"polarized", {}}, pattern);
+  const double minimal = accepted_output_queued(topology, {"minimal", {}}, pattern),
+               polarized = accepted_output_queued(topology, {"polarized", {}}, pattern);
   CHECK_NEAR(minimal, 0.25, 0.01);
   CHECK(polarized > 0.3);
-}
-
-TEST(polarized_refuses_paths_below_the_diameter) {
-  CHECK_THROWS(ConfigError,
-               build(config(torus_section({"torus", {5, 4}}), input_queued(), {"polarized", {{"path_hops", i64{3}}}},
-                            {"uniform", {}})),
-               "path_hops: 3", "diameter 4");
 }
 
 }  // namespace routing_graph_balancing_test

@@ -6,6 +6,7 @@
 
 #include "routing/graph/source_rule.hpp"
 #include "support/dependencies.hpp"
+#include "support/links.hpp"
 #include "support/seam.hpp"
 #include "support/tables.hpp"
 #include "support/torus.hpp"
@@ -32,16 +33,6 @@ Lone lone(const Section& topology, const Values& values = {}) {
 }
 const SourceRule& rule_of(const Network& net) { return static_cast<const SourceRule&>(*net.relation); }
 u32 path_of(Lone& x) { return *kept<u8>(x.net, x.state, "source_path"); }
-
-// Accepted load on output-queued routers. A flit takes 20 cycles on a link.
-double accepted(const Section& topology, const Section& routing, const Section& traffic) {
-  constexpr u32 kFlitCycles = 20;
-  Simulation sim(config(topology, hpdc21(), routing, traffic));
-  sim.run(1000 * kFlitCycles);
-  sim.begin_window();
-  sim.run(2000 * kFlitCycles);
-  return sim.state().part.window.flits / 2000.0 / sim.network().terminals;
-}
 
 // Follows every path of every pair. The paths of a pair leave by different ports, the first one is minimal, and no path
 // returns to its source. Packets of a path take the same links.
@@ -229,8 +220,8 @@ TEST(learned_sources_leave_a_congested_path) {
   const Section pattern{"adversarial", {{"load", 0.5}}};
   std::map<std::string, double> load;
   for (const std::string choice : {"learned", "recycle", "spray", "flow"})
-    load[choice] = accepted(small_network(), {"source_paths", {{"choice", choice}}}, pattern);
-  const double minimal = accepted(small_network(), {"minimal", {}}, pattern);
+    load[choice] = accepted_output_queued(small_network(), {"source_paths", {{"choice", choice}}}, pattern);
+  const double minimal = accepted_output_queued(small_network(), {"minimal", {}}, pattern);
   CHECK_NEAR(minimal, 0.125, 0.01);  // one link for 8 terminals
   for (const auto& [choice, value] : load) CHECK_FOR(value > 2 * minimal, choice + " " + std::to_string(value));
   CHECK_FOR(load["learned"] >= load["spray"] - 0.005, std::to_string(load["learned"]));
@@ -263,17 +254,6 @@ TEST(a_path_with_a_failed_link_is_avoided_after_feedback) {
   }
   CHECK(before[0] > 50 && after[1] > 50);
   CHECK_FOR(after[0] * 4 < after[1], std::to_string(after[0]) + " of " + std::to_string(after[0] + after[1]));
-}
-
-TEST(source_decisions_do_not_depend_on_threads) {
-  std::set<u64> hashes;
-  for (const u32 threads : {1u, 3u}) {
-    Simulation sim(config(small_network(), hpdc21(), {"source_paths", {}}, {"adversarial", {{"load", 0.4}}}));
-    sim.set_threads(threads);
-    sim.run(20000);
-    hashes.insert(sim.hash());
-  }
-  CHECK_EQ(hashes.size(), 1u);
 }
 
 // ---- The seam ----

@@ -100,15 +100,6 @@ TEST(up_down_delivers_while_links_fail) {
   }
 }
 
-// Links that fail repeatedly give no other VC classes, and the core leaves the choices of the routing alone.
-TEST(up_down_delivers_over_links_that_flap) {
-  Simulation sim(scene(small_network(), {{"events", std::string("0.1@200-300/200*8")}}));
-  CHECK(sim.network().lasting && sim.network().vcs == 2);
-  sim.run(2000);
-  CHECK(sim.drain(20000));
-  CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
-}
-
 // Hops by another search: over pairs of a router and whether the packet has gone down, with the tree's levels.
 TEST(up_down_takes_the_shortest_legal_paths_of_a_damaged_tree) {
   for (const i64 seed : {1, 2, 3}) {
@@ -139,20 +130,6 @@ TEST(up_down_takes_the_shortest_legal_paths_of_a_damaged_tree) {
     }
     CHECK_EQ(net->routing_facts.classes, detours > 0 ? 2u : 1u);
   }
-}
-
-TEST(up_down_refuses_an_escape_that_does_not_reach_all_routers) {
-  // Router 2 loses both of its links, one after the other.
-  Config c = scene({"graph", {{"links", std::vector<double>{0, 1, 1, 2, 2, 0}}, {"terminals_per_router", i64{1}}}},
-                   {{"events", std::string("1-2@100-200, 0-2@300-400")}});
-  CHECK_THROWS(ConfigError, build(c), "routing.up_down", "links that never fail", "router 2", "router 0");
-}
-
-// The variant replaces the routing of an undamaged tree, which has one class as well.
-TEST(up_down_on_a_damaged_tree_keeps_one_class) {
-  const auto net = build(scene(k_ary_tree(3, 2).section(), {{"links", std::string("0-3")}}));
-  CHECK(net->replaced);
-  CHECK_EQ(net->vcs, 1u);
 }
 
 }  // namespace routing_graph_up_down_test

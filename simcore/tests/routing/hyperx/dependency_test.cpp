@@ -276,99 +276,26 @@ TEST(q_adaptive_on_hyperx_is_free_of_deadlock) {
   CHECK_EQ(edge_count(edges), 810u);
 }
 
-DEEP_TEST(q_routing_is_free_of_deadlock) {
-  for (const Section& topology : {cube(), dragonfly_section(1, 3, 1, 4), dragonfly_section(1, 2, 1, 3)})
-    for (const i64 max_hops : {1, topology.name == "hyperx" ? 2 : 3}) {
-      Lone x = lone(topology, {"q_routing", {{"epsilon", 0.5}, {"max_hops", max_hops}}});
-      u32 longest = 0;
-      const Edges edges = explore(x, learned(), [&](const Node& node, const std::vector<Option>& options) {
-        longest = std::max(longest, u32{node.packet.hops});
-        const bool there = node.at.router == x.net.terminal_router[node.packet.destination];
-        const u32 all = x.net.link_span;
-        CHECK_EQ(ports_of(options).size(), !there && node.packet.hops < max_hops ? all : 1u);
-        for (const Option& option : options)
-          if (!there) CHECK_EQ(option.step.vc_class, u32{node.packet.hops});
-      });
-      CHECK(acyclic(edges));
-      CHECK_EQ(longest, static_cast<u32>(max_hops) + 3);
-    }
-}
-
-// ---- Uneven widths and parallel links ----
-
-TEST(trunked_hyperx_is_free_of_deadlock) {
-  const Section topology = hyperx_section({2, 4}, 1, {{"links", std::vector<double>{3, 2}}});
-  for (const Section& routing : {Section{"minimal_adaptive", {}},
-                                 {"dim_war", {}},
-                                 {"omni_war", {}},
-                                 {"dal", {{"deadlock_avoidance", std::string("distance")}}}}) {
-    Lone x = lone(topology, routing);
-    CHECK_FOR(acyclic(explore(x, listed)), text(routing));
-  }
-  for (const Section& routing : {Section{"dimension_order", {}},
-                                 {"valiant", {}},
-                                 {"ugal", {{"bias_flits", -1e6}}},
-                                 {"clos_ad", {}},
-                                 {"q_adaptive", {{"epsilon", 0.5}}},
-                                 {"q_routing", {{"epsilon", 0.5}}}}) {
-    Lone x = lone(topology, routing);
-    const Options options =
-        x.net.learns ? learned(6) : chosen(30, 6, [](Lone& packet, const Node& node, const std::function<void()>& ask) {
-          each_full(packet, ask, {node.at.router}, 1, packet.net.radix);
-        });
-    CHECK_FOR(acyclic(explore(x, options, [](const Node&, const std::vector<Option>&) {}, 6)), text(routing));
-  }
-}
-
 // ---- The search finds wrong routings ----
 
-// omni_war with one deroute and one class too few: the last two hops share a class.
-struct ClassShort {
-  struct Rule : routing::hyperx::WeightRule {};
-  static routing::hyperx::Reach reach(const routing::hyperx::Where& at, const Rule&) {
-    const u32 hops = at.packet.hops, vc_class = hops < 2 ? hops : 2;
-    return {at.unaligned, hops + 1 + at.h <= 4 ? at.unaligned : 0, vc_class, vc_class};
-  }
-};
 // Dimensions in any order on one class.
 struct NoOrder {
   struct Rule : routing::hyperx::WeightRule {};
   static routing::hyperx::Reach reach(const routing::hyperx::Where& at, const Rule&) { return {at.unaligned, 0, 0, 0}; }
 };
-// dim_war whose deroute and direct hop share a class.
-struct OneClass {
-  struct Rule : routing::hyperx::WeightRule {};
-  static routing::hyperx::Reach reach(const routing::hyperx::Where& at, const Rule&) {
-    const u32 k = at.hx.first_unaligned(at.difference);
-    return {1u << k, at.derouted_in() == k ? 0 : 1u << k, 0, 0};
-  }
-};
-template <class Relation, u32 kClasses, u32 kHops>
 RoutingFacts wrong_setup(const Params&, Network&, std::shared_ptr<const ComponentData>& data) {
-  data = std::make_shared<typename Relation::Rule>();
-  return {kClasses, kHops};
+  data = std::make_shared<NoOrder::Rule>();
+  return {1, 3};
 }
-const Register<RoutingSpec> class_short(routing::hyperx::incremental<ClassShort>("test_class_short",
-                                                                                 "omni_war with a class too few", {},
-                                                                                 wrong_setup<ClassShort, 3, 4>));
 const Register<RoutingSpec> no_order(routing::hyperx::incremental<NoOrder>("test_no_order",
                                                                            "dimensions in any order on one class", {},
-                                                                           wrong_setup<NoOrder, 1, 3>));
-const Register<RoutingSpec> one_class(routing::hyperx::incremental<OneClass>("test_one_class", "dim_war on one class",
-                                                                             {}, wrong_setup<OneClass, 1, 6>));
+                                                                           wrong_setup));
 
-TEST(wrong_routings_are_found_cyclic) {
-  for (const std::string routing : {"test_class_short", "test_no_order", "test_one_class"}) {
-    Lone x = lone(cube(), {routing, {}});
-    CHECK_FOR(!acyclic(explore(x, listed)), routing);
-  }
-  // One dimension has no order to violate.
-  Lone line = lone(hyperx_section({5}, 1), {"test_no_order", {}});
+// It does deadlock, at full load with buffers of one packet. One dimension has no order to violate.
+TEST(a_wrong_routing_is_found_cyclic_and_locks_up) {
+  Lone wrong = lone(cube(), {"test_no_order", {}}), line = lone(hyperx_section({5}, 1), {"test_no_order", {}});
+  CHECK(!acyclic(explore(wrong, listed)));
   CHECK(acyclic(explore(line, listed)));
-}
-
-// A cyclic routing does deadlock, at full load with buffers of one packet.
-TEST(a_wrong_routing_locks_up) {
   const Values router =
       merge(input_queued(), {{"input_buffer_flits", i64{1}}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
   const auto run = [&](const std::string& routing) {

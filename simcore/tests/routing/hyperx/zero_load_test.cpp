@@ -1,7 +1,6 @@
 // Zero-load latency on HyperX, to the cycle, with the SC'19 router (cycle 1 ns). Host links at both ends take 5 ns, a
 // router takes 56 ns (a cycle in the crossbar, 55 ns after the output queue), and links take 50 ns:
 //   10 + 56 (hops + 1) + 50 hops ns, and 1 ns for each flit after the first.
-#include <set>
 
 #include "simcore/registry.hpp"
 #include "support/scenes.hpp"
@@ -57,17 +56,6 @@ TEST(hyperx_zero_load_of_every_routing) {
       }
 }
 
-// The latency of VAL follows the length of its path, 3 to 6 hops.
-TEST(hyperx_zero_load_of_detours) {
-  std::set<double> hops;
-  for (u64 seed = 1; seed <= 60; seed++) {
-    const Result got = packet(hyperx_section({3, 3, 3}, 1), sc19(), {"valiant", {}}, 26, 1, seed);
-    CHECK_EQ(got.ns, 66 + 106 * got.hops);
-    hops.insert(got.hops);
-  }
-  CHECK(hops == (std::set<double>{3, 4, 5, 6}));
-}
-
 // The study's system, 8x8x8. The mean head latency of UR over all pairs of routers, including the own one, is 10 + 56
 // * 3.625 + 50 * 2.625 = 344.25 ns. The longest is 384 ns. One terminal per router suffices, because other terminals
 // have the same paths.
@@ -82,18 +70,6 @@ TEST(hyperx_zero_load_of_all_pairs) {
   CHECK_NEAR(result.at("packet_latency_mean_ns"), 344.25, 1e-9);
   CHECK_EQ(result.at("packet_latency_max_ns"), 384);
   CHECK_EQ(result.at("nonminimal_fraction"), 0);
-}
-
-// The same for the adaptive routings on 4x4x4: 9/4 hops on average, 66 + 106 * 9/4.
-DEEP_TEST(hyperx_zero_load_of_all_pairs_adaptive) {
-  for (const std::string routing :
-       {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive", "q_routing"}) {
-    // Adaptive packets of one round could meet where they choose among equal ports, so each packet runs alone.
-    double latency = 0;
-    for (u32 to = 0; to < 64; to++)
-      latency += packet(hyperx_section({4, 4, 4}, 1), sc19(), quiet(routing), to, 1).ns / 64;
-    CHECK_NEAR(latency, 304.5, 1e-9);
-  }
 }
 
 // The router of input_queued(): NIC 1, a hop 11, host channel 2 cycles (stage/zero_load_test.cpp): 3 + 11 h. The router

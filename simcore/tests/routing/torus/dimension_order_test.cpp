@@ -5,6 +5,7 @@
 #include "simcore/registry.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
+#include "support/links.hpp"
 #include "support/torus.hpp"
 
 namespace routing_torus_dimension_order_test {
@@ -105,9 +106,10 @@ TEST(torus_zero_load_of_every_path) {
                              {"torus", {6, 2}, {1}, {0, 1}}})
     for (const std::string avoidance : {"dateline", "bubble"}) {
       const auto net = build(config(torus_section(shape), input_queued(), routing(avoidance), {"uniform", {}}));
+      const auto next = neighbors_of(*net);
       for (u32 from = 0; from < net->terminals; from++)
         for (u32 to = from % 2; to < net->terminals; to += 2) {
-          const u32 hops = walked_hops(*net, from)[to];
+          const u32 hops = hops_from(next, from)[to];
           const i64 flits = 1 + (from + to) % 3;
           Simulation sim(
               config(torus_section(shape), input_queued(), routing(avoidance), planned({{from, to}}, flits)));
@@ -149,32 +151,6 @@ TEST(dateline_leaves_no_cycle) {
     CHECK_FOR(x.net.routing_facts.classes == (long_ring ? 2 : 1), x.net.fingerprint);
     CHECK_FOR(acyclic(explore(x, true)) != long_ring, x.net.fingerprint);
   }
-}
-
-// Dimension order as a relation: its walks end, and a run with random external choices drains.
-TEST(dimension_order_as_a_relation_on_a_torus) {
-  Simulation sim(config(torus_section({"torus", {4, 3, 2}, {1, 2, 1}}), tight(1),
-                        {"external", {{"relation", std::string("dimension_order")}}}, saturating("uniform")));
-  std::vector<u32> choices;
-  u64 asked = 0;
-  for (u32 cycle = 0; cycle < 1500; cycle++) {
-    if (cycle == 1000) sim.stop_sources();
-    choices.resize(sim.collect());
-    const Batch& b = sim.batch();
-    for (u32 i = 0; i < choices.size(); i++)
-      choices[i] = static_cast<u32>(draw(1, 1, asked++) % (b.offsets[i + 1] - b.offsets[i]));
-    sim.apply(choices.data(), choices.size());
-  }
-  CHECK(sim.empty());
-  CHECK(asked > 1000);
-}
-
-TEST(dateline_drains_from_saturation) {
-  for (const Shape& shape : {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}, {"mesh", {4, 4}}})
-    for (const i64 flits : {1, 4})
-      run_dry(config(torus_section(shape), tight(flits), routing("dateline"), saturating("tornado", flits)));
-  const Values wormhole = merge(tight(4), {{"flow_control", std::string("wormhole")}, {"input_buffer_flits", i64{2}}});
-  run_dry(config(torus_section({"torus", {5, 4}}), wormhole, routing("dateline"), saturating("uniform", 4)));
 }
 
 // One VC with room for two packets, the minimum: with every arbiter, both kinds of router, and VC allocation before the
