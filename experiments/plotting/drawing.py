@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Style:
-    """The style of a routing, and its name in the papers."""
+    """The style of a routing."""
 
     label: str
     color: ColorType
@@ -37,7 +37,7 @@ class Style:
     width: float = 1.4
 
 
-# Okabe and Ito's palette. Routings of one family share a hue and differ in line and marker.
+# Okabe and Ito's palette. Routings of one family share a hue and differ in line and marker. Labels are those of papers.
 STYLES = {
     "minimal": Style("MIN", "#000000", "o"),
     "dimension_order": Style("DOR", "#000000", "o"),
@@ -86,6 +86,11 @@ PUBLISHED: dict[str, Any] = {
 
 def style_of(routing: str) -> Style:
     """The style of a routing. A routing that is not in `STYLES` gets the next free style in its first call."""
+    return replace(paper_style(routing), label=routing)
+
+
+def paper_style(routing: str) -> Style:
+    """The style of a routing with its name in the papers, for the figures of papers."""
     if routing not in STYLES and routing not in _further:
         _further[routing] = _further_style(routing, len(_further))
     return STYLES.get(routing) or _further[routing]
@@ -172,11 +177,19 @@ def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> N
         latency_axis(ax)
 
 
-def polish(ax: Axes) -> None:
-    """Add a light grid, and remove the frame at the top and right."""
+def polish(ax: Axes, bars: Literal["", "x", "y"] = "") -> None:
+    """Add a light grid, and remove the frame at the top and right.
+
+    Args:
+        ax: The axes.
+        bars: The axis along which bars lie, which needs neither grid nor ticks.
+    """
     ax.grid(True, which="major", color="#e6e6e6", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+    if bars:
+        ax.grid(False, axis=bars)
+        ax.tick_params(axis=bars, length=0)
 
 
 def latency_axis(ax: Axes) -> None:
@@ -185,30 +198,6 @@ def latency_axis(ax: Axes) -> None:
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-
-
-def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]], spacing: float = 0.045) -> None:
-    """Write a label to the right of each line's last point, with enough distance between labels.
-
-    Args:
-        ax: Axes with their final limits and scale.
-        ends: The last point, the text and the colour of each line.
-        spacing: Least distance of two labels, as a fraction of the panel's height.
-    """
-    to_panel = ax.transScale + ax.transLimits
-    height = -np.inf
-    for (_, text, color), y in sorted(
-        (((x, text, color), float(to_panel.transform((x, y))[1])) for x, y, text, color in ends),
-        key=lambda item: item[1],
-    ):
-        height = max(y, height + spacing)
-        ax.annotate(text, (1.0, height), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
-                    fontsize=8, va="center", color=color)  # fmt: skip
-
-
-def legend_above(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), columns: int = 6) -> None:
-    """Draw one legend above all panels: the routings, then further entries."""
-    legend_of(figure, [*(key_line(style_of(name)) for name in names), *extra], columns)
 
 
 def legend_of(figure: Figure, handles: Sequence[Line2D], columns: int | None = None) -> None:

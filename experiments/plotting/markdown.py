@@ -1,37 +1,24 @@
-"""Markdown tables that several figures share."""
+"""Markdown below the table of differences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from ..metrics import peak_throughput, saturation_load
 from ..terminal.tables import markdown_table
-from .drawing import Row, curve, routings, select, style_of
-from .patterns import title_of
+from .drawing import Row
 
 
-def every_curve(rows: Sequence[Row], patterns: Sequence[str]) -> str:
-    """A line per pattern and routing: the lowest latency, the load at saturation and the highest accepted load.
+def section(title: str, heads: Sequence[str], lines: Iterable[Sequence[str]], text: str = "") -> str:
+    """A heading, a paragraph if there is one, and a table that ends with an empty line.
 
     Args:
-        rows: Runs of every pattern at several loads.
-        patterns: Names of `pattern_of`.
+        title: The heading.
+        heads: The heads of the columns.
+        lines: The cells of each line.
+        text: The paragraph.
     """
-    heads = ["pattern", "routing", "lowest latency, ns", "saturates at", "highest accepted load", "hops there"]
-    lines = []
-    for pattern in patterns:
-        for name in routings(rows):
-            chosen = select(rows, pattern, name)
-            loads, accepted = curve(chosen, "accepted_load")
-            latency, hops = curve(chosen, "packet_latency_mean_ns")[1], curve(chosen, "hops_mean")[1]
-            saturated, peak = saturation_load(loads, accepted), peak_throughput(accepted)
-            cells = [
-                title_of(pattern),
-                style_of(name).label,
-                f"{np.nanmin(latency):,.0f}",
-                "-" if saturated is None else f"{saturated:.3f}",
-                f"{peak:.3f}",
-                f"{hops[np.argmax(accepted)]:.2f}",
-            ]
-            lines.append(cells)
-    return f"## Every curve\n\n{markdown_table(heads, lines, left=heads)}"
+    paragraph = f"{text}\n\n" if text else ""
+    return f"## {title}\n\n{paragraph}{markdown_table(heads, lines, left=heads)}\n"
+
+
+def cost(rows: Sequence[Row]) -> str:
+    """The sentence about the CPU time of all runs."""
+    return f"All {len(rows)} runs took {sum(row.get('cpu_seconds') or 0 for row in rows):,.0f} CPU seconds.\n"

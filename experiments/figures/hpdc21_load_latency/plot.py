@@ -4,24 +4,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
-from ...metrics import peak_throughput
+from ...metrics import peak_throughput, saturation_load
 from ...plotting.drawing import (
     BANDS,
     PUBLISHED,
     Row,
     curve,
-    draw_curves,
-    legend_above,
-    polish,
+    key_line,
+    legend_of,
+    paper_style,
     routings,
     select,
-    style_of,
 )
-from ...plotting.markdown import every_curve
+from ...plotting.markdown import section
+from ...plotting.panels import BOUND, draw_loads
 from ...plotting.patterns import title_of
 
 OVER_SEEDS = BANDS
@@ -38,108 +38,74 @@ _ADAPTIVE = ("ugal_group", "ugal_router", "par")
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One column of panels per pattern, one row of panels per quantity, one curve per routing.
-
-    Raises:
-        ValueError: a routing has no row for a pattern.
-    """
-    figure = Figure(figsize=(11, 12), layout="constrained")
-    panels = figure.subplots(len(QUANTITIES), len(PATTERNS), sharex="col", sharey="row", squeeze=False)
-    names = routings(rows)
-    for column, pattern in enumerate(PATTERNS):
-        for line, (quantity, label) in enumerate(QUANTITIES.items()):
-            ax = panels[line, column]
-            draw_curves(ax, rows, pattern, quantity)
-            draw_references(ax, pattern, quantity, expected)
-            polish(ax)
-            if column == 0:
-                ax.set_ylabel(label)
-            if line == 0:
-                ax.set_title(title_of(pattern), fontweight="bold")
-        panels[-1, column].set_xlabel("offered load")
-    # A limit stops a shared axis from growing, so it is set after every panel of the row is drawn.
-    panels[list(QUANTITIES).index("accepted_load"), 0].set_ylim(bottom=0)
-    legend_above(
-        figure,
-        names,
-        [
-            Line2D([], [], label="published", **PUBLISHED),
-            Line2D([], [], marker="o", color="#444444", label="authors' simulator", **_HOLLOW),
-            Line2D([], [], color="#888888", linewidth=0.8, linestyle="-.", label="analytic bound"),
-        ],
-    )  # fmt: skip
-    return figure
-
-
-def draw_references(ax: Axes, pattern: str, quantity: str, expected: Mapping[str, Any]) -> None:
-    """Draw bounds as thin lines, published points as stars, and points of the authors' simulator as hollow markers."""
-    left, right = ax.get_xlim()
-    if quantity == "accepted_load":
-        ax.plot([0, right], [0, right], color="#cccccc", linewidth=0.8, zorder=1)  # accepted = offered
-        for bound in expected["bounds"][pattern]:
-            ax.axhline(bound["load"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
-            # Labels avoid the curves: those of high bounds stand at low offered loads, the others at high ones.
-            x, side, shift = (0.0, "left", 3) if bound["load"] > 0.1 else (1.0, "right", 0)
-            ax.annotate(bound["label"], (x, bound["load"]), xycoords=("axes fraction", "data"), xytext=(shift, 2),
-                        textcoords="offset points", ha=side, fontsize=7, color="#666666")  # fmt: skip
-    for point in expected["published"]:
-        if (point["pattern"], point["quantity"]) == (pattern, quantity):
-            ax.plot(point["offered_load"], point["value"], zorder=5, **PUBLISHED)
-    if quantity in _AUTHORS_COLUMNS:
-        for point in expected["authors_simulator"]:
+    """A column of panels per pattern, with points of the paper as stars and of the authors' simulator hollow."""
+    figure, panels = draw_loads(rows, {p: title_of(p) for p in PATTERNS}, QUANTITIES, expected["bounds"], (11, 12))
+    for (line, column), ax in np.ndenumerate(panels):
+        pattern, quantity = PATTERNS[column], list(QUANTITIES)[line]
+        left, right = ax.get_xlim()
+        for point in expected["published"]:
+            if (point["pattern"], point["quantity"]) == (pattern, quantity):
+                ax.plot(point["offered_load"], point["value"], zorder=5, **PUBLISHED)
+        for point in expected["authors_simulator"] if quantity in _AUTHORS_COLUMNS else ():
             if point[0] == pattern:
-                style = style_of(point[1])
-                ax.plot(
-                    point[2], point[_AUTHORS_COLUMNS[quantity]], style.marker, color=style.color, zorder=4, **_HOLLOW
-                )
-    ax.set_xlim(left, right)
+                look = _HOLLOW | {"marker": paper_style(point[1]).marker, "color": paper_style(point[1]).color}
+                ax.plot(point[2], point[_AUTHORS_COLUMNS[quantity]], zorder=4, **look)
+        ax.set_xlim(left, right)
+    further = [
+        Line2D([], [], label="published", **PUBLISHED),
+        Line2D([], [], marker="o", color="#444444", label="authors' simulator", **_HOLLOW),
+        Line2D([], [], label="analytic bound", **BOUND),
+    ]
+    legend_of(figure, [*(key_line(paper_style(name)) for name in routings(rows)), *further])
+    return figure
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
 
-    def accepted(pattern: str, name: str) -> np.ndarray[Any, Any]:
-        return curve(select(rows, pattern, name), "accepted_load")[1]
+    def values(pattern: str, name: str, quantity: str = "accepted_load") -> NDArray[np.float64]:
+        return curve(select(rows, pattern, name), quantity)[1]
 
-    def latency(pattern: str, name: str) -> np.ndarray[Any, Any]:
-        return curve(select(rows, pattern, name), "packet_latency_mean_ns")[1]
-
-    peaks = {(p, name): peak_throughput(accepted(p, name)) for p in PATTERNS for name in routings(rows)}
-    adversarial_hops = curve(select(rows, "adversarial1", "q_adaptive"), "hops_mean")[1]
-    best_adaptive = {p: np.min([latency(p, name) for name in _ADAPTIVE], axis=0) for p in PATTERNS}
-    most_accepted = {p: np.max([accepted(p, name) for name in _ADAPTIVE], axis=0) for p in PATTERNS}
+    accepted = {(p, name): values(p, name) for p in PATTERNS for name in routings(rows)}
+    latency = {(p, name): values(p, name, "packet_latency_mean_ns") for p in PATTERNS for name in routings(rows)}
+    peaks = {which: peak_throughput(own) for which, own in accepted.items()}
+    ours = {p: (p, "q_adaptive") for p in PATTERNS}
+    of_rivals = {p: [(p, name) for name in _ADAPTIVE] for p in PATTERNS}
+    uniform, adversarial, valiant = ours["uniform"], ours["adversarial1"], ("adversarial1", "valiant_router")
+    loads = curve(select(rows, *uniform), "accepted_load")[0]
+    carried = np.flatnonzero(accepted[uniform] >= 0.98 * loads)
     return {
-        "uniform_q_adaptive_throughput": peaks["uniform", "q_adaptive"],
-        "uniform_q_adaptive_latency_ns": _latency_before_saturation(select(rows, "uniform", "q_adaptive")),
-        "adversarial1_q_adaptive_throughput": peaks["adversarial1", "q_adaptive"],
-        "adversarial1_q_adaptive_hops": float(adversarial_hops[np.argmax(accepted("adversarial1", "q_adaptive"))]),
-        "adversarial1_throughput_over_valiant_router": peaks["adversarial1", "q_adaptive"]
-        / peaks["adversarial1", "valiant_router"],
-        "adversarial1_latency_over_valiant_router": float(
-            np.nanmin(latency("adversarial1", "q_adaptive") / latency("adversarial1", "valiant_router"))
-        ),
-        "best_throughput_over_adaptive": max(
-            peaks[p, "q_adaptive"] / max(peaks[p, name] for name in _ADAPTIVE) for p in PATTERNS
-        ),
+        "uniform_q_adaptive_throughput": peaks[uniform],
+        "uniform_q_adaptive_latency_ns": float(latency[uniform][carried[-1]]) if carried.size else None,
+        "adversarial1_q_adaptive_throughput": peaks[adversarial],
+        "adversarial1_q_adaptive_hops": float(values(*adversarial, "hops_mean")[np.argmax(accepted[adversarial])]),
+        "adversarial1_throughput_over_valiant_router": peaks[adversarial] / peaks[valiant],
+        "adversarial1_latency_over_valiant_router": float(np.nanmin(latency[adversarial] / latency[valiant])),
+        "best_throughput_over_adaptive": max(peaks[ours[p]] / max(peaks[o] for o in of_rivals[p]) for p in PATTERNS),
         "best_throughput_over_adaptive_at_equal_load": float(
-            max(np.max(accepted(p, "q_adaptive") / most_accepted[p]) for p in PATTERNS)
+            max(np.max(accepted[ours[p]] / np.max([accepted[o] for o in of_rivals[p]], axis=0)) for p in PATTERNS)
         ),
         "best_latency_over_adaptive": float(
-            max(np.nanmax(best_adaptive[p] / latency(p, "q_adaptive")) for p in PATTERNS)
+            max(np.nanmax(np.min([latency[o] for o in of_rivals[p]], axis=0) / latency[ours[p]]) for p in PATTERNS)
         ),
-        "uniform_latency_over_par": float(np.nanmax(latency("uniform", "par") / latency("uniform", "q_adaptive"))),
+        "uniform_latency_over_par": float(np.nanmax(latency["uniform", "par"] / latency[uniform])),
         "adversarial1_minimal_throughput": peaks["adversarial1", "minimal"],
         "adversarial4_ugal_group_throughput": peaks["adversarial4", "ugal_group"],
     }
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of every curve."""
-    return every_curve(rows, PATTERNS)
-
-
-def _latency_before_saturation(rows: Sequence[Row]) -> float | None:
-    loads, accepted = curve(rows, "accepted_load")
-    latency = curve(rows, "packet_latency_mean_ns")[1]
-    carried = np.flatnonzero(accepted >= 0.98 * loads)
-    return float(latency[carried[-1]]) if carried.size else None
+    """A Markdown table of every curve: its lowest latency, its load at saturation and its highest accepted load."""
+    heads = ["pattern", "routing", "lowest latency, ns", "saturates at", "highest accepted load", "hops there"]
+    lines = []
+    for pattern in PATTERNS:
+        for name in routings(rows):
+            (loads, accepted), (_, latency), (_, hops) = (
+                curve(select(rows, pattern, name), quantity)
+                for quantity in ("accepted_load", "packet_latency_mean_ns", "hops_mean")
+            )
+            saturated = saturation_load(loads, accepted)
+            cells = ["-" if saturated is None else f"{saturated:.3f}", f"{peak_throughput(accepted):.3f}"]
+            cells = [f"{np.nanmin(latency):,.0f}", *cells, f"{hops[np.argmax(accepted)]:.2f}"]
+            lines.append([title_of(pattern), paper_style(name).label, *cells])
+    return section("Every curve", heads, lines)

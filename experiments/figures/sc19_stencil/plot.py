@@ -6,80 +6,58 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...plotting.drawing import Row, polish, routings, style_of
+from ...plotting.drawing import Row, paper_style, routings
+from ...plotting.markdown import cost, section
+from ...plotting.panels import draw_bars
 from ...plotting.players import player_of
+from ...plotting.runs import Runs
 
 PHASES = {"collective": "collective alone", "halo": "halo exchange alone", "both": "both"}
 
 INTERVALS = "bars: one standard deviation over the ranks"
-_MEAN, _DEVIATION = "jobs.stencil27.comm_time_mean_ns", "jobs.stencil27.comm_time_std_ns"
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A panel per phase with a bar per routing: the mean over the ranks, with one standard deviation to either side.
-
-    Raises:
-        ValueError: a routing has no row for a phase.
-    """
+    """A panel per phase with a bar per routing: the mean over the ranks, with one standard deviation to either side."""
     names = routings(rows)
+    means, deviations = comm_us(rows), comm_us(rows, "std")
     figure = Figure(figsize=(12, 4.2), layout="constrained")
     for ax, (phase, title) in zip(figure.subplots(1, len(PHASES)), PHASES.items(), strict=True):
-        heights = [comm_us(rows, phase, name) for name in names]
-        errors = [comm_us(rows, phase, name, _DEVIATION) for name in names]
-        ax.bar(
-            range(len(names)),
-            heights,
-            0.75,
-            color=[style_of(name).color for name in names],
-            yerr=errors,
-            error_kw={"elinewidth": 1, "capsize": 3, "ecolor": "#333333"},
-        )
-        for k, (height, error) in enumerate(zip(heights, errors, strict=True)):
-            ax.annotate(f"{height:.2f}", (k, height + error), xytext=(0, 3), textcoords="offset points",
-                        ha="center", fontsize=8, color="#444444")  # fmt: skip
-        ax.set_xticks(range(len(names)), [style_of(name).label for name in names], rotation=30, ha="right")
+        mean, half = (np.array([[found[phase, name] for name in names]]) for found in (means, deviations))
+        colors, labels = ([getattr(paper_style(name), key) for name in names] for key in ("color", "label"))
+        draw_bars(ax, mean, [colors], labels, ends=np.stack([mean - half, mean + half], axis=2), text="{:.2f}".format)
+        ax.tick_params(axis="x", rotation=30)
         ax.set_title(title, fontweight="bold")
         ax.set_ylabel("communication time (µs)")
-        polish(ax)
-        ax.grid(False, axis="x")
-        ax.tick_params(axis="x", length=0)
     return figure
 
 
-def comm_us(rows: Sequence[Row], phase: str, routing: str, quantity: str = _MEAN) -> float:
-    """Communication time of a rank in us, as mean over placements; `quantity` is the column to read.
-
-    Raises:
-        ValueError: there is no row for the phase and the routing.
-    """
-    chosen = [row[quantity] for row in rows if (row["workload.phase"], player_of(row)) == (phase, routing)]
-    if not chosen:
-        raise ValueError(f"no row for phase {phase} and routing {routing}")
-    return float(np.mean(chosen)) / 1e3
+def comm_us(rows: Sequence[Row], which: str = "mean") -> dict[tuple[str, str], float]:
+    """The communication time of the ranks in us by phase and routing, as mean over placements."""
+    runs, column = Runs(rows, phase="workload.phase", routing=player_of), f"jobs.stencil27.comm_time_{which}_ns"
+    return {
+        (phase, name): runs.mean(column, phase=phase, routing=name) / 1e3 for phase in PHASES for name in routings(rows)
+    }
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
-    omni = {phase: comm_us(rows, phase, "omni_war") for phase in PHASES}
-    others = [name for name in routings(rows) if name != "omni_war"]
+    found = comm_us(rows)
+    others = [found["both", name] for name in routings(rows) if name != "omni_war"]
     return {
-        **{f"omni_war_over_ugal_{phase}": omni[phase] / comm_us(rows, phase, "ugal") for phase in PHASES},
-        "omni_war_over_best_both": omni["both"] / min(comm_us(rows, "both", name) for name in others),
+        **{f"omni_war_over_ugal_{phase}": found[phase, "omni_war"] / found[phase, "ugal"] for phase in PHASES},
+        "omni_war_over_best_both": found["both", "omni_war"] / min(others),
     }
 
 
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every routing and phase."""
+    found = comm_us(rows)
     lines = [
-        "## Communication time, µs (relative to UGAL)\n",
-        f"| routing | {' | '.join(PHASES.values())} |",
-        "|---" * (1 + len(PHASES)) + "|",
-    ]
-    for name in routings(rows):
-        cells = [
-            f"{comm_us(rows, phase, name):.2f} ({comm_us(rows, phase, name) / comm_us(rows, phase, 'ugal'):.2f})"
-            for phase in PHASES
+        [
+            paper_style(name).label,
+            *(f"{found[p, name]:.2f} ({found[p, name] / found[p, 'ugal']:.2f})" for p in PHASES),
         ]
-        lines.append(f"| {style_of(name).label} | {' | '.join(cells)} |")
-    lines.append(f"\nAll {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds.")
-    return "\n".join(lines) + "\n"
+        for name in routings(rows)
+    ]
+    return section("Communication time, µs (relative to UGAL)", ["routing", *PHASES.values()], lines) + cost(rows)

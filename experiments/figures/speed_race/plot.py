@@ -1,12 +1,14 @@
 """The time that the jobs take to simulate, next to the published times of other simulators."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from ...plotting.drawing import Row, polish
+from ...plotting.drawing import Row
+from ...plotting.markdown import section
+from ...plotting.panels import draw_bars
+from ...plotting.runs import Runs
 
 TITLES = {
     "alltoall": "all-to-all, 1,024 terminals",
@@ -14,11 +16,9 @@ TITLES = {
     "dense": "GPT-13B step, 128 GPUs",
     "halo": "halo exchange, 4,096 ranks",
 }
-_ONE, _ALL = "#0072B2", "#D55E00"
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """A published time of another simulator for a job of about the same kind."""
 
     job: str
@@ -28,14 +28,15 @@ class Published:
     source: str
 
 
+_STUDY = "Long et al., NSDI 2026, abstract"
 PUBLISHED = (
-    Published("dense", "ns-3", 9 * 3600, "packets; RoCE with congestion control", "Long et al., NSDI 2026, abstract"),
+    Published("dense", "ns-3", 9 * 3600, "packets; RoCE with congestion control", _STUDY),
     Published(
         "dense",
         "Wormhole",
         5 * 60,
         "packets; skips steady phases and repeated contention, error below 1 %; several threads",
-        "Long et al., NSDI 2026, abstract",
+        _STUDY,
     ),
 )
 
@@ -46,21 +47,8 @@ def job_of(row: Row) -> str:
 
 
 def run_of(rows: Sequence[Row], job: str, threads: int) -> Row:
-    """The run of a job with a number of threads.
-
-    Raises:
-        ValueError: there is none, and the figure must not lack a bar.
-    """
-    for row in rows:
-        if (job_of(row), int(row["run.threads"])) == (job, threads):
-            return row
-    raise ValueError(f"no row for {job} with run.threads={threads}")
-
-
-def published(rows: Sequence[Row]) -> list[Published]:
-    """The published times for jobs that these rows have at full size."""
-    shrunken = {job_of(row) for row in rows if row["workload.jobs"][0].get("size_scale", 1) != 1}
-    return [entry for entry in PUBLISHED if entry.job not in shrunken]
+    """The run of a job with a number of threads."""
+    return Runs(rows, job=job_of, threads="run.threads").at(job=job, threads=threads)[0]
 
 
 def threads_of(rows: Sequence[Row]) -> list[int]:
@@ -69,34 +57,24 @@ def threads_of(rows: Sequence[Row]) -> list[int]:
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A bar per job and number of threads, on a logarithmic axis, with marks at published times of jobs at full size.
-
-    Raises:
-        ValueError: a job has no row.
-    """
-    threads = threads_of(rows)
+    """A bar per job and number of threads, on a logarithmic axis, with marks at published times of jobs at full size."""
+    looks = {1: ("#0072B2", "flitgym, one core"), 0: ("#D55E00", "flitgym, all cores")}
+    colors, labels = zip(*(looks[count] for count in threads_of(rows)), strict=True)
+    seconds = [[float(run_of(rows, job, count)["wall_seconds"]) for job in TITLES] for count in threads_of(rows)]
     figure = Figure(figsize=(9, 4.6), layout="constrained")
     ax = figure.subplots()
-    height = 0.8 / len(threads)
-    for k, count in enumerate(threads):
-        seconds = [float(run_of(rows, job, count)["wall_seconds"]) for job in TITLES]
-        places = [j + (k - (len(threads) - 1) / 2) * height for j in range(len(TITLES))]
-        label = "flitgym, one core" if count == 1 else "flitgym, all cores"
-        ax.barh(places, seconds, height * 0.9, color=_ONE if count == 1 else _ALL, label=label)
-        for place, value in zip(places, seconds, strict=True):
-            ax.annotate(f" {_time(value)}", (value, place), va="center", fontsize=8)
-    for entry in published(rows):
+    draw_bars(ax, seconds, colors, list(TITLES.values()), labels, along="y", text=_time)
+    shrunken = {job_of(row) for row in rows if row["workload.jobs"][0].get("size_scale", 1) != 1}
+    for entry in PUBLISHED:
+        if entry.job in shrunken:
+            continue
         place = list(TITLES).index(entry.job)
         ax.plot([entry.seconds], [place], marker="D", color="#333333", linestyle="none", markersize=6)
         ax.annotate(f"{entry.simulator}\n{_time(entry.seconds)}", (entry.seconds, place), xytext=(0, 9),
                     textcoords="offset points", ha="center", fontsize=8)  # fmt: skip
     ax.set_xscale("log")
-    ax.set_yticks(range(len(TITLES)), list(TITLES.values()))
-    ax.invert_yaxis()
     ax.set_xlabel("wall time (s)")
     ax.legend(frameon=False, fontsize=9, loc="lower right")
-    polish(ax)
-    ax.grid(False, axis="y")
     return figure
 
 
@@ -111,24 +89,23 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def summary(rows: Sequence[Row]) -> str:
     """Markdown: times, packets and flit-hops of every job, and the published times with their models."""
-    lines = [
-        "## Jobs\n",
-        "| job | threads | simulated ms | wall s | CPU s | packets | flit-hops | flit-hops per CPU s |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for job in TITLES:
+    lines = []
+    for job, title in TITLES.items():
         for count in threads_of(rows):
             row = run_of(rows, job, count)
             cpu, hops = float(row["cpu_seconds"]), float(row["flit_hops"])
-            lines.append(
-                f"| {TITLES[job]} | {count or 'all'} | {float(row['simulated_ns']) / 1e6:,.2f} "
-                f"| {float(row['wall_seconds']):,.1f} | {cpu:,.1f} | {float(row['packets_delivered']):,.0f} "
-                f"| {hops:,.0f} | {hops / cpu:,.0f} |"
-            )
-    lines += ["", "## Published times of other simulators\n", "| job | simulator | time | what it models | source |"]
-    lines.append("|---|---|---|---|---|")
-    lines += [f"| {TITLES[p.job]} | {p.simulator} | {_time(p.seconds)} | {p.models} | {p.source} |" for p in PUBLISHED]
-    return "\n".join(lines) + "\n"
+            times = f"{float(row['simulated_ns']) / 1e6:,.2f}", f"{float(row['wall_seconds']):,.1f}", f"{cpu:,.1f}"
+            counts = (f"{number:,.0f}" for number in (float(row["packets_delivered"]), hops, hops / cpu))
+            lines.append([title, str(count or "all"), *times, *counts])
+    heads = ["simulated ms", "wall s", "CPU s", "packets", "flit-hops", "flit-hops per CPU s"]
+    published = [[TITLES[p.job], p.simulator, _time(p.seconds), p.models, p.source] for p in PUBLISHED]
+    heads_of_others = ["job", "simulator", "time", "what it models", "source"]
+    return "\n".join(
+        [
+            section("Jobs", ["job", "threads", *heads], lines),
+            section("Published times of other simulators", heads_of_others, published),
+        ]
+    )
 
 
 def _time(seconds: float) -> str:
