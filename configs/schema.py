@@ -148,6 +148,7 @@ def register_schema() -> None:
     for resolver in (run_id, study_folder, warmup_ns, shipped_policy):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     roots = {"experiment": "config", "evaluation": "evaluate", "saturation": "saturate", "scoring": "benchmark"}
+    roots["reproduction"] = "reproduce"
     for name, root in roots.items():
         offer_root(name, root)
     for kind in KINDS:

@@ -1,147 +1,65 @@
-"""`flitgym reproduce figure=<name> preset=<preset>`: runs the sweep of a published figure, draws it, compares numbers.
+"""`flitgym reproduce`: runs the sweep of a published figure or of a study, draws it, and compares its numbers.
 
-A study (`study=<name>`) is one sweep for several figures. Otherwise studies and figures are the same.
+    flitgym reproduce figure=hpdc21_load_latency preset=quick
+
+`configs/reproduce.yaml` explains every key.
 """
 
-import importlib
-import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydra.errors import HydraException
+import hydra
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import explain, unknown
+from ..configs import CONFIG_DIR, explain, refuse_added, unknown
+from ..configs.composition import WRONG
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
-from ..simcore.plugins import Plugin, entries, load
-from .evaluation.plan import Policy, policies_of
-from .evaluation.study import as_list
+from .evaluation.plan import policies_of
+from .evaluation.study import as_list, relative
 from .metrics import relative_difference
+from .places import FIGURES, STUDIES, Place, available, places, plan
 from .plotting.players import player, player_of
-from .results.files import require_writable
+from .results.files import remove_if_unused, require_writable
 from .results.rows import ROWS_FILE, read_rows, row, write_rows
-from .running.launcher import HERE, Launcher, launcher_of
+from .running.launcher import HERE, Launcher, launcher_of_app
 from .running.one_run import prepare
 from .running.sweep import PlannedRun, run_all
-from .saturation.search import SATURATIONS, expand_with_searches
-from .terminal.commandline import CommandError, run_command
+from .saturation.search import SATURATIONS
+from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
 from .workload.rows import workload_row
 
-FIGURES = Path(__file__).parent / "figures"
-STUDIES = Path(__file__).parent / "studies"
+COMMAND = "flitgym reproduce"
+LISTS = {"routing": "routings"}  # the list that replaces a key of a single run
 
 
-@dataclass(frozen=True)
-class Place:
-    """The place of a figure or a study.
+@hydra.main(config_path=str(CONFIG_DIR), config_name="reproduce", version_base="1.3")
+def app(config: DictConfig) -> None:
+    """Reproduce in Hydra's run directory."""
+    running = HydraConfig.get()
+    directory = Path(running.runtime.output_dir)
+    with remove_if_unused(directory), past_hydra():
+        refuse_added(config)
+        command = f"{COMMAND} {shlex.join(running.overrides.task)}"
+        for path in reproduce(config, directory, command, launcher_of_app()):
+            print(relative(path))
+
+
+def reproduce(config: DictConfig, directory: Path, command: str, launcher: Launcher = HERE) -> list[Path]:
+    """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a page of all runs.
 
     Args:
-        folder: The folder of its `config.yaml`.
-        package: The package of its script.
-        plugin: The plugin that has it; None: flitgym itself.
-    """
+        config: Composed from `reproduce.yaml`.
+        directory: The folder of all files.
+        command: The command line, for the page.
+        launcher: Runs the simulations.
 
-    folder: Path
-    package: str
-    plugin: Plugin | None = None
-
-    def script(self, name: str) -> Any:
-        """Import one of its scripts."""
-        module = f"{self.package}.{name}"
-        return importlib.import_module(module) if self.plugin is None else load(self.plugin, module)
-
-    def load(self, file: str = "config.yaml") -> DictConfig:
-        """Read one of its files."""
-        return _load(self.folder / file)
-
-
-def places(folder: Path = FIGURES) -> dict[str, Place]:
-    """Every figure (or study) by name; those of plugins come last. A figure is a folder with a `config.yaml`."""
-    own = {path.parent.name: path.parent for path in sorted(folder.glob("*/config.yaml"))}
-    found = {name: Place(path, f"{__package__}.{folder.name}.{name}") for name, path in own.items()}
-    for name, (plugin, path) in entries(folder.name, "*/config.yaml", own).items():
-        found[name] = Place(path, f"{plugin.package}.{folder.name}.{name}", plugin)
-    return found
-
-
-def _figure_file(word: str) -> str:
-    figure, _, file = word.partition("/")
-    return str(places()[figure].folder / file)
-
-
-# Resolves the path of a file in the folders of the figures: ${figure_file:effective_bisection/moench.csv}.
-OmegaConf.register_new_resolver("figure_file", _figure_file, replace=True)
-
-
-@dataclass
-class Options:
-    """The keys of the command."""
-
-    figure: str = ""
-    study: str = ""  # instead of a figure
-    preset: str = "quick"
-    # Further routings and learned policies, as in flitgym evaluate, for figures that accept them.
-    routing: list[Any] = field(default_factory=list)
-    results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
-    workers: int | None = None  # number of parallel runs; None: one per core, or as many as the cluster takes
-    redraw: bool = False  # run nothing, and draw the figures from the existing rows
-
-    @property
-    def name(self) -> str:
-        """The name of the figure or study."""
-        return self.figure or self.study
-
-    @property
-    def home(self) -> Path:
-        """The folder of all figures, or of all studies."""
-        return STUDIES if self.study else FIGURES
-
-    @property
-    def word(self) -> str:
-        """The word of the command line that names it."""
-        return f"study={self.study}" if self.study else f"figure={self.figure}"
-
-
-def available(folder: Path = FIGURES) -> dict[str, list[str]]:
-    """Every figure (or study) with its presets."""
-    return {name: list(map(str, place.load().presets)) for name, place in places(folder).items()}
-
-
-def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:
-    """The runs of a figure or study, from its `config.yaml`."""
-    common, blocks = _sweep(places(folder)[name], preset)
-    return expand_with_searches(common, blocks, directory)
-
-
-def plan_of(policy: Policy, name: str, preset: str, directory: Path, folder: Path = STUDIES) -> list[PlannedRun]:
-    """The runs of a figure or study with a policy instead of its routings."""
-    common, blocks = _sweep(places(folder)[name], preset)
-    played = [
-        {
-            **block,
-            "sweep": {**block["sweep"], "routing": [policy.routing]},
-            "together": [*block.get("together", ()), [dict(policy.settings)]],
-        }
-        for block in blocks
-        if "routing" in block["sweep"]
-    ]
-    return expand_with_searches(common, played, directory)
-
-
-def _sweep(place: Place, preset: str) -> tuple[list[str], list[dict[str, Any]]]:
-    config = place.load()
-    config.preset = config.presets[preset]
-    sweep: Any = OmegaConf.to_container(config, resolve=True)
-    return [*sweep["common"], *sweep["preset"].get("overrides", ())], sweep["runs"]
-
-
-def reproduce(options: Options, launcher: Launcher = HERE) -> None:
-    """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a page of all runs.
+    Returns:
+        The written files.
 
     Raises:
         CommandError: the figure, study or preset does not exist, or runs failed. The other runs are finished first.
@@ -149,101 +67,88 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
         DamagedError: the rows to redraw cannot be read.
         OSError: a file cannot be written, and keeps its previous content.
     """
-    _check(options)
-    if options.redraw and launcher.kind:
-        raise CommandError("redraw=true runs nothing and needs no launcher; leave hydra/launcher out")
-    directory = Path(options.results) / f"{options.name}_{options.preset}"
-    if options.redraw:
-        for path in _draw_rows(options, directory):
-            print(path)
-        return
+    name, place = chosen(config, launcher)
+    runs, table = plan(place, config.preset, directory), directory / ROWS_FILE
+    of_jobs = bool(place.load().get("rows_of_jobs", False))
+    if config.redraw:
+        rows = read_rows(table) if table.exists() else []
+        gathered = of_jobs and any("policy" not in one for one in rows)
+        if len(rows) < len(runs) or gathered:
+            what = "was gathered and lacks columns" if gathered else f"holds {len(rows)} of {len(runs)} runs"
+            raise CommandError(f"redraw: {relative(table)} {what}; run the command without redraw=true first")
+        return draw(name, place, rows, directory, config.preset)
     require_writable(directory)
-    runs = plan(options.name, options.preset, directory, options.home)
-    players: list[str | None] = [None] * len(runs)
-    for policy, played in _further(options, list(runs), directory):
-        runs += played
-        players += [policy.name] * len(played)
-    results = run_all(runs, options.name, options.workers, keep_going=True, launcher=launcher, silent=["saturated"])
-    to_row = workload_row if _of_jobs(options) else row
+    played = [(run, "") for run in runs] + _further(config, place, runs, directory)
+    runs = [run for run, _ in played]
+    results = run_all(runs, name, config.workers, keep_going=True, launcher=launcher, silent=["saturated"])
+    to_row = workload_row if of_jobs else row
     rows = [dict(to_row(result, run.directory)) for run, result in zip(runs, results, strict=True)]
-    for one, name_given in zip(rows, players, strict=True):
-        one["policy"] = name_given or player_of(one)
-    write_rows(directory / ROWS_FILE, rows, "labelled")
-    written = _draw_rows(options, directory)
+    for one, (_, policy) in zip(rows, played, strict=True):
+        one["policy"] = policy or player_of(one)
+    write_rows(table, rows, "labelled")
+    written = draw(name, place, rows, directory, config.preset)
+
+    from .report import write_report  # takes long to import, as Matplotlib
+
     done = [(one, run.directory) for run, one in zip(runs, results, strict=True) if run.kind is not SATURATIONS]
-    for path in [*written, _write_page(options, directory, done, written)]:
-        print(path)
+    pictures = [path for path in written if path.suffix == ".png"]
+    page = write_report(directory, f"{name}, preset {config.preset}", done, pictures, command=command)
+    return [*written, page]
 
 
-def _write_page(
-    options: Options, directory: Path, done: Sequence[tuple[dict[str, Any], Path]], written: Sequence[Path]
-) -> Path:
-    from .report import write_report
+def chosen(config: DictConfig, launcher: Launcher = HERE) -> tuple[str, Place]:
+    """The figure or study that the keys name, and its place.
 
-    made_by = f"flitgym reproduce {options.word} preset={options.preset}"
-    if options.routing:
-        made_by += f" 'routing={json.dumps(_plain(options.routing))}'"
-    figures = [path for path in written if path.suffix == ".png"]
-    return write_report(directory, f"{options.name}, preset {options.preset}", done, figures, command=made_by)
-
-
-def _draw_rows(options: Options, directory: Path) -> list[Path]:
-    """Draw from the rows in the folder, which this call or an earlier one has written."""
-    path = directory / ROWS_FILE
-    if not path.exists():
-        raise CommandError(f"redraw: {path} does not exist yet; run the command without redraw=true first")
-    rows = read_rows(path)
-    if options.redraw:
-        _check_rows(options, rows, path)
-    return draw(options.name, rows, directory, options.preset, options.home)
-
-
-def _check_rows(options: Options, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Check before drawing that a table has all rows and columns that the figures need."""
-    wanted = len(plan(options.name, options.preset, path.parent, options.home))
-    again = "run the command without redraw=true, which runs only what is missing"
-    if len(rows) < wanted:
-        raise CommandError(f"redraw: {path} holds {len(rows)} of {wanted} runs; {again}")
-    if _of_jobs(options) and any("policy" not in one for one in rows):
-        raise CommandError(f"redraw: {path} was gathered and lacks columns that these figures need; {again}")
+    Raises:
+        CommandError: there is no such figure, study or preset, or keys exclude each other.
+    """
+    figures, studies = places(FIGURES), places(STUDIES)
+    if bool(config.figure) == bool(config.study):
+        raise CommandError(f"name one figure or study: figure={'|'.join(figures)}, study={'|'.join(studies)}")
+    kind, name, known = ("figure", config.figure, figures) if config.figure else ("study", config.study, studies)
+    if name not in known:
+        raise CommandError(unknown(kind, name, known))
+    place = known[name]
+    presets = list(map(str, place.load().presets))
+    if config.preset not in presets:
+        raise CommandError(unknown("preset", config.preset, presets))
+    if config.routings and not place.load().get("routing", False):
+        every = {
+            f"{kind}={name}": at for kind, own in (("figure", figures), ("study", studies)) for name, at in own.items()
+        }
+        takers = [word for word, at in every.items() if at.load().get("routing")]
+        raise CommandError(f"routing: {kind}={name} takes no further routings; these do: {', '.join(takers)}")
+    if config.redraw and (config.routings or launcher.kind):
+        key = "routing" if config.routings else "hydra/launcher"
+        raise CommandError(f"{key}: redraw=true runs nothing and draws the existing rows; leave {key} or redraw out")
+    if config.workers is not None and config.workers < 1:
+        raise CommandError(f"workers: {config.workers} is less than 1")
+    return name, place
 
 
-def _of_jobs(options: Options) -> bool:
-    """Whether its rows come from `workload_row`."""
-    return bool(places(options.home)[options.name].load().get("rows_of_jobs", False))
-
-
-def _takes_routings(place: Place) -> bool:
-    return bool(place.load().get("routing", False))
-
-
-def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
-    """The runs of `routing`. As a check before any run starts, the network of each policy's first run is built."""
+def _further(
+    config: DictConfig, place: Place, runs: Sequence[PlannedRun], directory: Path
+) -> list[tuple[PlannedRun, str]]:
+    """The runs of `routing`, with the names of their policies. Each network of a first run is built as a check."""
     found = []
     own = {player(run.plain["routing"]) for run in runs if "routing" in run.plain}  # a forwarding table has none
+    entries: Any = OmegaConf.to_container(config.routings)
     try:
-        for policy in policies_of(_plain(options.routing)):
+        for policy in policies_of(entries):
             if policy.name in own:
                 raise ConfigError(
-                    f"routing: {options.word} already has a routing '{policy.name}'; give the policy another name: "
-                    "{name: ..., ...}"
+                    f"routing: {config.figure or config.study} already has a routing '{policy.name}'; give the policy "
+                    "another name: {name: ..., ...}"
                 )
-            played = plan_of(policy, options.name, options.preset, directory, options.home)
+            played = plan(place, config.preset, directory, policy)
             prepare(played[0].config)
-            found.append((policy, played))
-    except (HydraException, OmegaConfBaseException, ConfigError) as error:
+            found += [(run, policy.name) for run in played]
+    except WRONG as error:
         raise CommandError(explain(error)) from None
     return found
 
 
-def _plain(policies: Sequence[Any]) -> list[Any]:
-    words: Any = OmegaConf.to_container(OmegaConf.create(list(policies)))
-    return list(words)
-
-
-def draw(
-    name: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick", folder: Path = FIGURES
-) -> list[Path]:
+def draw(name: str, place: Place, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str) -> list[Path]:
     """Draw a figure, or the figures of a study, from rows alone.
 
     Returns:
@@ -254,27 +159,21 @@ def draw(
     from .plotting.drawing import save_figure
     from .plotting.seeds import state_seeds
 
-    place = places(folder)[name]
-    script = place.script("plot")
-    expected: Any = OmegaConf.to_container(place.load("expected.yaml"))
+    script, expected = place.script, place.expected()
     drawn = script.draw(rows, expected)
     figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
-    for stem, one in figures.items():
-        state_seeds(one, rows, *(_words(script, key, stem) for key in ("OVER_SEEDS", "INTERVALS", "OF_ONE_SEED")))
-    written = [path for stem, one in figures.items() for path in save_figure(one, directory / stem, salt=name)]
+    for stem, figure in figures.items():
+        # A description is that of all figures, or one by figure.
+        notes = (getattr(script, key, "") for key in ("OVER_SEEDS", "INTERVALS", "OF_ONE_SEED"))
+        state_seeds(figure, rows, *(note.get(stem, "") if isinstance(note, Mapping) else note for note in notes))
+    written = [path for stem, figure in figures.items() for path in save_figure(figure, directory / stem, salt=name)]
     # A preset with `bands` names another preset, whose bands of expected numbers apply to it, too.
     bands = place.load().presets[preset].get("bands", preset)
     table = directory / "differences.md"
     with atomic_path(table) as temporary:
         compared = differences(name, script.measured(rows), expected["numbers"], bands)
-        temporary.write_text(compared + "\n" + script.summary(rows))
+        temporary.write_text(f"{compared}\n{script.summary(rows)}")
     return [*written, table]
-
-
-def _words(script: Any, key: str, figure: str) -> str:
-    """A description that a script has for all its figures, or by figure."""
-    words = getattr(script, key, "")
-    return str(words.get(figure, "") if isinstance(words, Mapping) else words)
 
 
 def differences(
@@ -295,24 +194,21 @@ def differences(
         "|---|---|---|---|---|---|",
     ]
     for entry in expected:
-        value, wanted = measured[entry["id"]], entry["value"]
-        bands = entry["band"]
-        if isinstance(bands, Mapping) and preset not in bands:
-            shown = "-" if value is None else _text(value)
-            lines.append(
-                f"| {entry['what']} | {_text(wanted)} | {shown} | - | only {', '.join(bands)} | {entry['source']} |"
-            )
-            continue
-        low, high = bands[preset] if isinstance(bands, Mapping) else bands
-        band = f"{_text(low)} to {_text(high)}"
-        if value is None:
-            shown, difference, verdict = "-", "-", f"not measured ({band})"
+        value, wanted, bands = measured[entry["id"]], entry["value"], entry["band"]
+        known = not isinstance(bands, Mapping) or preset in bands
+        low, high = (bands[preset] if isinstance(bands, Mapping) else bands) if known else (None, None)
+        shown = "-" if value is None else _text(value)
+        difference = "-" if value is None or not known else f"{relative_difference(value, wanted):+.1%}"
+        if not known:
+            verdict = f"only {', '.join(bands)}"
+        elif value is None:
+            verdict = "not measured"
         else:
-            shown, difference = _text(value), f"{relative_difference(value, wanted):+.1%}"
-            verdict = (
-                f"{'yes' if (low is None or value >= low) and (high is None or value <= high) else '**no**'} ({band})"
-            )
-        lines.append(f"| {entry['what']} | {_text(wanted)} | {shown} | {difference} | {verdict} | {entry['source']} |")
+            verdict = "yes" if (low is None or value >= low) and (high is None or value <= high) else "**no**"
+        band = f" ({_text(low)} to {_text(high)})" if known else ""
+        lines.append(
+            f"| {entry['what']} | {_text(wanted)} | {shown} | {difference} | {verdict}{band} | {entry['source']} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -320,62 +216,13 @@ def _text(number: float | None) -> str:
     return "any" if number is None else f"{number:.4g}"
 
 
-def _load(path: Path) -> DictConfig:
-    config = OmegaConf.load(path)
-    assert isinstance(config, DictConfig), f"{path} is not a mapping"
-    return config
-
-
-def _check(options: Options) -> None:
-    figures, studies = available(), available(STUDIES)
-    if bool(options.figure) == bool(options.study):
-        raise CommandError(f"name one figure or study: figure={'|'.join(figures)}, study={'|'.join(studies)}")
-    for kind, name, valid in (("figure", options.figure, figures), ("study", options.study, studies)):
-        if name and name not in valid:
-            raise CommandError(unknown(kind, name, valid))
-    presets = (studies if options.study else figures)[options.name]
-    if options.preset not in presets:
-        raise CommandError(unknown("preset", options.preset, presets))
-    if options.routing and not _takes_routings(places(options.home)[options.name]):
-        homes = (("figure", FIGURES), ("study", STUDIES))
-        open_ones = [
-            f"{kind}={name}" for kind, home in homes for name, place in places(home).items() if _takes_routings(place)
-        ]
-        raise CommandError(f"routing: {options.word} takes no further routings; these do: {', '.join(open_ones)}")
-    if options.routing and options.redraw:
-        raise CommandError("routing: redraw=true draws only the existing rows; leave routing or redraw out")
-    if options.workers is not None and options.workers < 1:
-        raise CommandError(f"workers: {options.workers} is less than 1")
-
-
-def _usage() -> str:
-    lines = [
-        "usage: flitgym reproduce figure=<name> [preset=<preset>] [routing=<list>] [results=<folder>] [workers=<n>]",
-        "       flitgym reproduce study=<name> ...",
-        "",
-        "Runs what is missing of a sweep, draws its figures and compares its numbers with published or known ones.",
-        "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
-        "redraw=true runs nothing and draws the existing rows, for example after an edit of a plot.",
-        "routing=<list> adds routings and policies, if the config.yaml of the folder has `routing: true`.",
-    ]
-    for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
-        lines += ["", f"{title}:"]
-        lines += [f"  {name}: preset={'|'.join(presets)}" for name, presets in available(folder).items()]
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Entry point of the command."""
-    if not sys.argv[1:] or {"-h", "--help"} & set(sys.argv[1:]):
-        print(_usage())
-        return
-
-    def command() -> None:
-        wrong = [word for word in sys.argv[1:] if "=" not in word]
-        if wrong:
-            raise CommandError(f"'{wrong[0]}' is not of the form key=value")
-        launcher, words = launcher_of([as_list(word, {"routing": "routing"}) for word in sys.argv[1:]])
-        options: Any = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words)))
-        reproduce(options, launcher)
-
-    sys.exit(run_command("flitgym reproduce", command))
+    helped = {"-h", "--help"} & set(sys.argv[1:]) or not sys.argv[1:]
+    sys.argv[1:] = [as_list(word, LISTS) for word in sys.argv[1:]] or ["--help"]
+    status = run_command(COMMAND, lambda: by_hydra(app, COMMAND, "reproduce", "this command"))
+    if helped and not status:
+        for title, folder in (("Figures", FIGURES), ("Studies, several figures from one sweep", STUDIES)):
+            print(f"\n{title}:")
+            print(*(f"  {name}: preset={'|'.join(presets)}" for name, presets in available(folder).items()), sep="\n")
+    sys.exit(status)

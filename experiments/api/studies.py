@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ...agents import trainable
-from ...configs import unknown
 from ...configs.composition import compose_root
 from ...configs.training import register_training
-from ...simcore import ConfigError
 from .. import evaluate as evaluate_verb
 from .. import reproduce as reproduce_verb
 from .. import saturate as saturate_verb
@@ -120,14 +117,9 @@ def reproduce(figure: str = "", **options: Any) -> list[dict[str, Any]]:
         CommandError: the figure, study or preset does not exist, or runs failed.
         OSError: a file cannot be written.
     """
-    keys = [field.name for field in fields(reproduce_verb.Options)]
-    for key in options:
-        if key not in keys:
-            raise ConfigError(unknown("reproduce", key, keys, "key"))
-    chosen = reproduce_verb.Options(figure, **options)
-    with redirect_stdout(io.StringIO()):
-        reproduce_verb.reproduce(chosen)
-    return read_rows(Path(chosen.results) / f"{chosen.name}_{chosen.preset}" / ROWS_FILE)
+    words = [as_list(word, reproduce_verb.LISTS) for word in _words({"figure": figure, **options})]
+    directory, _ = _conduct(reproduce_verb.app, "reproduce", words, options.get("results", "results"))
+    return read_rows(directory / ROWS_FILE)
 
 
 def _conduct(

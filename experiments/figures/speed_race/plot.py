@@ -57,7 +57,7 @@ def threads_of(rows: Sequence[Row]) -> list[int]:
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A bar per job and number of threads, on a logarithmic axis, with marks at published times of jobs at full size."""
+    """A bar per job and number of threads, with marks at published times of jobs that the rows have at full size."""
     looks = {1: ("#0072B2", "flitgym, one core"), 0: ("#D55E00", "flitgym, all cores")}
     colors, labels = zip(*(looks[count] for count in threads_of(rows)), strict=True)
     seconds = [[float(run_of(rows, job, count)["wall_seconds"]) for job in TITLES] for count in threads_of(rows)]
