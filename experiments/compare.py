@@ -4,16 +4,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
+from rich.markdown import Markdown
 
 from ..simcore import CoreError
 from ..simcore._files import atomic_path
 from .comparison.pairs import Comparison, within
 from .comparison.pairs import compare as pair_up
-from .comparison.text import markdown, remarks, sentences, show
+from .comparison.text import markdown, remarks, sentences
 from .plotting.swept import Row
 from .results.rows import rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
+from .terminal.tables import console
 from .terminal.words import parse
 
 NAME = "flitgym compare"
@@ -42,7 +43,7 @@ def compare(directories: Sequence[Path]) -> Comparison:
         CommandError: a folder has no run, or no run of the first folder has a partner in the second.
         CoreError: every run of a folder is damaged.
     """
-    found = pair_up(*(rows_of(directory) for directory in directories))
+    found = pair_up(*map(rows_of, directories))
     if not found.pairs:
         raise CommandError(
             f"no run of {directories[0]} has the same values of the swept parameters as a run of {directories[1]}"
@@ -51,12 +52,7 @@ def compare(directories: Sequence[Path]) -> Comparison:
 
 
 def rows_of(directory: Path) -> Sequence[Row]:
-    """The rows of the simulated runs of a folder.
-
-    Raises:
-        CommandError: the folder has no run.
-        CoreError: every run is damaged.
-    """
+    """The rows of the simulated runs of a folder; errors are those of `compare`."""
     require_folder(NAME, directory)
     rows, damaged = rows_in(directory)
     say_damaged(NAME, damaged)
@@ -79,41 +75,34 @@ def command(words: Sequence[str]) -> None:
     if options & {"help", "h"}:
         print(_USAGE, end="")
         return
+    lines: list[str] = []
     if len(folders) == 1 and "by" in given:
         comparisons, refused = within(rows_of(folders[0]), given["by"], given.get("reference"))
-        for reason in refused:
-            print(f"{NAME}: {reason}", file=sys.stderr)
+        print(*(f"{NAME}: {reason}\n" for reason in refused), sep="", end="", file=sys.stderr)
         lines = [line for names, found in comparisons.items() for line in sentences(found, names)]
         if not lines:
             raise CommandError(f"by={given['by']}: no runs of {folders[0]} differ in this key alone")
-        page = "\n".join(markdown(found, names) for names, found in comparisons.items())
-        notes = [line for names, found in comparisons.items() for line in remarks(found, names)]
-        if "markdown" in options:
-            print(page, end="")
-        else:
-            print(*lines, *dict.fromkeys(notes), sep="\n")  # the note on intervals is the same for all pairs
+        lines += dict.fromkeys(line for names, found in comparisons.items() for line in remarks(found, names))
     elif len(folders) == 2 and not {"by", "reference"} & set(given):
-        found, names = compare(folders), _names(folders)
-        page = markdown(found, names)
-        if "markdown" in options:
-            print(page, end="")
-        else:
-            console = Console(soft_wrap=False)
-            show(found, names, console if console.is_terminal else Console(width=_WIDTH))
+        first, second = (folder.resolve().name for folder in folders)
+        names = (first, second) if first != second else (str(folders[0]), str(folders[1]))
+        comparisons = {names: compare(folders)}
     else:
         raise CommandError(
             f"the command takes two folders, or one folder with by=<column>; for example {NAME} results/first "
             f"results/second, {NAME} results/first by=routing"
         )
+    page = "\n".join(markdown(found, names) for names, found in comparisons.items())
+    if "markdown" in options:
+        print(page, end="")
+    elif lines:
+        print(*lines, sep="\n")
+    else:
+        console(_WIDTH).print(Markdown(page))
     if "out" in given:
         with atomic_path(given["out"]) as temporary:
             temporary.write_text(page, encoding="utf-8")
         print(given["out"], file=sys.stderr)
-
-
-def _names(folders: Sequence[Path]) -> list[str]:
-    names = [folder.resolve().name for folder in folders]
-    return names if names[0] != names[1] else [str(folder) for folder in folders]
 
 
 def main() -> None:

@@ -1,10 +1,8 @@
-"""A comparison as tables: on the terminal, and as Markdown."""
+"""A comparison in Markdown and in sentences."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from ..plotting.words import axis_label
 from ..terminal.tables import escaped, markdown_table
@@ -24,25 +22,6 @@ _COUNTED = {
 _UNIT = " (flits per terminal per flit time)"  # of loads, too long for a table
 _LEAST_P = 0.001  # a smaller p value is not written as a number
 _MOST_LISTED = 8  # runs that are named
-_SETTINGS = ("key", "first", "second")
-_RESULTS = ("runs", "seeds", "result", "first", "second", "difference", "95 % interval", "p", "verdict")
-
-
-def settings_table(found: Comparison) -> list[tuple[str, ...]]:
-    """The keys of the configuration that differ, and both values."""
-    return [(key, *values) for key, values in found.settings.items()]
-
-
-def results_table(found: Comparison) -> list[tuple[str, ...]]:
-    """A line per pair and result; one line for a pair with identical final states."""
-    lines: list[tuple[str, ...]] = []
-    for pair in found.pairs:
-        head = (pair.name or "all", str(len(pair.seeds)))
-        if pair.identical:
-            lines.append((*head, "all results", "", "", "", "", "", "identical, bit by bit"))
-        else:
-            lines += [(*head, *_cells(one)) for one in pair.differences]
-    return lines
 
 
 def sentences(found: Comparison, names: Sequence[str]) -> list[str]:
@@ -73,33 +52,24 @@ def sentences(found: Comparison, names: Sequence[str]) -> list[str]:
 def conclusion(found: Comparison) -> str:
     """One sentence about all pairs."""
     identical = sum(pair.identical for pair in found.pairs)
-    differing = [one for pair in found.pairs if not pair.identical for one in pair.differences]
+    verdicts = [one.verdict for pair in found.pairs if not pair.identical for one in pair.differences]
     parts = [f"{len(found.pairs)} pair{'s' if len(found.pairs) != 1 else ''} of runs"]
     if identical:
         parts.append(f"{identical} identical, bit by bit")
-    if differing:
-        verdicts = [one.verdict for one in differing]
+    if verdicts:
         counted = [f"{verdicts.count(verdict)} {words}" for verdict, words in _COUNTED.items() if verdict in verdicts]
-        parts.append(f"{len(differing)} results: {', '.join(counted)}")
+        parts.append(f"{len(verdicts)} results: {', '.join(counted)}")
     return "; ".join(parts)
 
 
 def remarks(found: Comparison, names: Sequence[str]) -> list[str]:
-    """The meaning of the differences, the saturated runs, and the runs without a partner.
-
-    Args:
-        found: The comparison.
-        names: The names of both sides.
-    """
+    """The meaning of the differences, the saturated runs, and the runs without a partner; arguments of `sentences`."""
     lines = [_NOTE] if any(np.isfinite(one.change.low) for pair in found.pairs for one in pair.differences) else []
     saturated = [pair.name or "all" for pair in found.pairs if pair.saturated and not pair.identical]
     if saturated:
         sides = f"in {names[0]} or {names[1]}"
         lines.append(f"Saturated {sides}, so that latencies depend on the window: {_listed(saturated)}")
-    for name, alone in zip(names, found.alone, strict=True):
-        if alone:
-            lines.append(f"Only in {name}: {_listed(alone)}")
-    return lines
+    return lines + [f"Only in {name}: {_listed(runs)}" for name, runs in zip(names, found.alone, strict=True) if runs]
 
 
 def _listed(runs: Sequence[str]) -> str:
@@ -108,67 +78,30 @@ def _listed(runs: Sequence[str]) -> str:
 
 
 def markdown(found: Comparison, names: Sequence[str]) -> str:
-    """The whole comparison as a Markdown page.
-
-    Args:
-        found: The comparison.
-        names: The names of both sides.
-    """
-    parts = [f"# {escaped(names[0])} and {escaped(names[1])}\n", conclusion(found) + ".\n"]
-    for title, heads, lines in (
-        ("Configuration", _SETTINGS, settings_table(found)),
-        ("Results", _RESULTS, results_table(found)),
-    ):
+    """The whole comparison as a Markdown page: the keys that differ, and a line per pair and result."""
+    parts = [f"# {escaped(names[0])} and {escaped(names[1])}\n", f"{conclusion(found)}.\n"]
+    results = []
+    for pair in found.pairs:
+        head = (pair.name or "all", str(len(pair.seeds)))
+        if pair.identical:
+            results.append((*head, "all results", *[""] * 5, "identical, bit by bit"))
+        else:
+            results += [(*head, *_cells(one)) for one in pair.differences]
+    settings = [(key, *values) for key, values in found.settings.items()]
+    heads = ("runs", "seeds", "result", *names, "difference", "95 % interval", "p", "verdict")
+    for title, columns, lines in (("Configuration", ("key", *names), settings), ("Results", heads, results)):
         if lines:
-            parts.append(f"## {title}\n\n{markdown_table(heads, lines, left=heads)}")
-    return "\n".join([*parts, *(escaped(line) + "\n" for line in remarks(found, names))])
-
-
-def show(found: Comparison, names: Sequence[str], console: Console) -> None:
-    """Print both tables.
-
-    Args:
-        found: The comparison.
-        names: The names of both sides, for the headings.
-        console: Receives the tables.
-    """
-    heads = {"first": names[0], "second": names[1]}
-    for title, columns, lines in (
-        ("Configuration", _SETTINGS, settings_table(found)),
-        ("Results", _RESULTS, results_table(found)),
-    ):
-        if not lines:
-            continue
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for column in columns:
-            numeric = columns == _RESULTS and column in ("seeds", "first", "second", "difference")
-            table.add_column(heads.get(column, column), justify="right" if numeric else "left", overflow="fold")
-        named = ""
-        for line in lines:
-            # A pair is named once.
-            again = columns == _RESULTS and line[0] == named
-            table.add_row(*(("", "", *line[2:]) if again else line), style="bold" if line[-1] == EXCEEDS else None)
-            named = line[0]
-        console.print(table)
-        console.print()
-    console.print(conclusion(found), highlight=False)
-    for remark in remarks(found, names):
-        console.print(remark, style="dim", highlight=False)
+            parts.append(f"## {title}\n\n{markdown_table(columns, lines, left=columns)}")
+    return "\n".join([*parts, *(f"{escaped(line)}\n" for line in remarks(found, names))])
 
 
 def _cells(one: Difference) -> tuple[str, ...]:
     interval = f"{_signed(one.change.low)} to {_signed(one.change.high)}" if np.isfinite(one.change.low) else "-"
     part = f" ({_signed(100 * one.change.value / abs(one.first))} %)" if one.first and one.verdict != EQUAL else ""
+    label = axis_label(one.column).removesuffix(_UNIT)
+    p = f"{one.test.p:.2g}" if np.isfinite(one.test.p) else "-"
     change = _signed(one.change.value) + part
-    return (
-        axis_label(one.column).removesuffix(_UNIT),
-        _number(one.first),
-        _number(one.second),
-        change,
-        interval,
-        f"{one.test.p:.2g}" if np.isfinite(one.test.p) else "-",
-        one.verdict,
-    )
+    return label, _number(one.first), _number(one.second), change, interval, p, one.verdict
 
 
 def _number(value: float) -> str:

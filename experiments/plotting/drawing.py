@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...simcore._files import atomic_path
 from ..metrics import mean_interval
-from .patterns import pattern_of
-from .players import player_of
+from .players import pattern_of, player_of
 
 Row = Mapping[str, Any]
 

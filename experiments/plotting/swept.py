@@ -7,8 +7,7 @@ from typing import Any
 
 from ...simcore import ConfigError
 from ..presets import preset_of
-from .patterns import pattern_of
-from .players import player_of
+from .players import pattern_of, player_of
 
 Row = Mapping[str, Any]
 
@@ -37,7 +36,7 @@ def named(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """The rows with a further column for each section with a component: `routing`, `topology`, `traffic` and so on.
 
     If possible, its values are words of the command line: `dragonfly_72`, `ugal_l`, the name of a policy's file. For
-    traffic they are names of patterns, such as `adversarial1`. Rows of jobs have no `traffic`.
+    traffic they are names of patterns, such as `adversarial, shift=4`. Rows of jobs have no `traffic`.
 
     Args:
         rows: Rows from `read_rows`. Existing columns of these names are kept.

@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any
 
 from ...simcore import registered
-from .patterns import title_of
 
 _FLITS = "flits per terminal per flit time"
 _LABELS = {
@@ -49,8 +48,6 @@ def value_label(column: str, value: Any, alone: bool = False) -> str:
     """
     if column == "routing":
         return str(value)
-    if column == "traffic" and value is not None:
-        return title_of(str(value))
     absent = "none" if column.startswith("failures.") else "default"
     text = absent if value is None else str(value).lower() if isinstance(value, bool) else _number(value)
     return text if alone or "." not in column else f"{column.rpartition('.')[2]}={text}"

@@ -13,7 +13,7 @@ from ...plotting.markdown import section
 from ...plotting.panels import draw_loads
 
 OVER_SEEDS = BANDS
-PATTERNS = ("uniform", "adversarial1")
+PATTERNS = ("uniform", "adversarial")
 QUANTITIES = {"packet_latency_mean_ns": "mean latency (ns)", "accepted_load": "accepted load"}
 LABELS = {"ugal_group": "ugal_l"}
 COMPARED_AT = 0.4  # offered load
@@ -36,10 +36,10 @@ def latency_at(rows: Sequence[Row], pattern: str, name: str) -> tuple[float, flo
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
     peaks = {
-        name: peak_throughput(curve(select(rows, "adversarial1", name), "accepted_load")[1])
+        name: peak_throughput(curve(select(rows, "adversarial", name), "accepted_load")[1])
         for name in ("minimal", "dqn_dragonfly")
     }
-    agent, ugal_l = (latency_at(rows, "adversarial1", name)[0] for name in ("dqn_dragonfly", "ugal_group"))
+    agent, ugal_l = (latency_at(rows, "adversarial", name)[0] for name in ("dqn_dragonfly", "ugal_group"))
     return {
         "adversarial1_minimal_throughput": peaks["minimal"],
         "adversarial1_agent_throughput": peaks["dqn_dragonfly"],

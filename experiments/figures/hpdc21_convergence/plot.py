@@ -24,11 +24,10 @@ from ...plotting.drawing import (
 )
 from ...plotting.markdown import section
 from ...plotting.panels import BOUND, draw_course
-from ...plotting.patterns import title_of
 from ...plotting.runs import course
 
 OVER_SEEDS = f"{BANDS}; dots: the slowest seed"
-PATTERNS = ("uniform", "adversarial1", "adversarial4")
+PATTERNS = {"uniform": "UR", "adversarial": "ADV+1", "adversarial, shift=4": "ADV+4"}
 _SMOOTHING = 5  # intervals per median; smoothing keeps one noisy interval from moving the settle time
 _BAND = 0.1  # half width of the band, as a fraction of the final level
 _SPACING = 0.045  # least distance of two labels, as a fraction of the panel's height
@@ -42,7 +41,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     # The panels share their latency axis: its limits are known only after every line is drawn.
     for ax, pattern, last_points in zip(panels, PATTERNS, ends, strict=True):
         ax.axvline(expected["settled_by_us"], zorder=1, **BOUND)
-        ax.set_title(title_of(pattern), fontweight="bold")
+        ax.set_title(PATTERNS[pattern], fontweight="bold")
         ax.set_xlabel("time since the start (µs); numbers: offered load")
         polish(ax)
         label_ends(ax, last_points)
@@ -124,5 +123,5 @@ def summary(rows: Sequence[Row]) -> str:
             for load, own in by_load(rows, pattern, name).items():
                 times = ["not settled" if time is None else f"{time:.0f}" for time in settle_times(own)]
                 cells = [f"{load:g}", ", ".join(times), f"{smoothed(own)[1][:, -1].mean():,.0f}"]
-                lines.append([title_of(pattern), paper_style(name).label, *cells])
+                lines.append([PATTERNS[pattern], paper_style(name).label, *cells])
     return section("Every curve", heads, lines)

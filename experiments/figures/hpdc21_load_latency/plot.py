@@ -22,10 +22,9 @@ from ...plotting.drawing import (
 )
 from ...plotting.markdown import section
 from ...plotting.panels import BOUND, draw_loads
-from ...plotting.patterns import title_of
 
 OVER_SEEDS = BANDS
-PATTERNS = ("uniform", "adversarial1", "adversarial4")
+PATTERNS = {"uniform": "UR", "adversarial": "ADV+1", "adversarial, shift=4": "ADV+4"}
 QUANTITIES = {
     "packet_latency_mean_ns": "mean latency (ns)",
     "packet_latency_p99_ns": "99th percentile (ns)",
@@ -39,9 +38,9 @@ _ADAPTIVE = ("ugal_group", "ugal_router", "par")
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """A column of panels per pattern, with points of the paper as stars and of the authors' simulator hollow."""
-    figure, panels = draw_loads(rows, {p: title_of(p) for p in PATTERNS}, QUANTITIES, expected["bounds"], (11, 12))
+    figure, panels = draw_loads(rows, PATTERNS, QUANTITIES, expected["bounds"], (11, 12))
     for (line, column), ax in np.ndenumerate(panels):
-        pattern, quantity = PATTERNS[column], list(QUANTITIES)[line]
+        pattern, quantity = list(PATTERNS)[column], list(QUANTITIES)[line]
         left, right = ax.get_xlim()
         for point in expected["published"]:
             if (point["pattern"], point["quantity"]) == (pattern, quantity):
@@ -71,7 +70,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     peaks = {which: peak_throughput(own) for which, own in accepted.items()}
     ours = {p: (p, "q_adaptive") for p in PATTERNS}
     of_rivals = {p: [(p, name) for name in _ADAPTIVE] for p in PATTERNS}
-    uniform, adversarial, valiant = ours["uniform"], ours["adversarial1"], ("adversarial1", "valiant_router")
+    uniform, adversarial, valiant = ours["uniform"], ours["adversarial"], ("adversarial", "valiant_router")
     loads = curve(select(rows, *uniform), "accepted_load")[0]
     carried = np.flatnonzero(accepted[uniform] >= 0.98 * loads)
     return {
@@ -89,8 +88,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
             max(np.nanmax(np.min([latency[o] for o in of_rivals[p]], axis=0) / latency[ours[p]]) for p in PATTERNS)
         ),
         "uniform_latency_over_par": float(np.nanmax(latency["uniform", "par"] / latency[uniform])),
-        "adversarial1_minimal_throughput": peaks["adversarial1", "minimal"],
-        "adversarial4_ugal_group_throughput": peaks["adversarial4", "ugal_group"],
+        "adversarial1_minimal_throughput": peaks["adversarial", "minimal"],
+        "adversarial4_ugal_group_throughput": peaks["adversarial, shift=4", "ugal_group"],
     }
 
 
@@ -107,5 +106,5 @@ def summary(rows: Sequence[Row]) -> str:
             saturated = saturation_load(loads, accepted)
             cells = ["-" if saturated is None else f"{saturated:.3f}", f"{peak_throughput(accepted):.3f}"]
             cells = [f"{np.nanmin(latency):,.0f}", *cells, f"{hops[np.argmax(accepted)]:.2f}"]
-            lines.append([title_of(pattern), paper_style(name).label, *cells])
+            lines.append([PATTERNS[pattern], paper_style(name).label, *cells])
     return section("Every curve", heads, lines)

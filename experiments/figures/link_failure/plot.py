@@ -11,8 +11,7 @@ from matplotlib.patches import Patch
 from ...plotting.drawing import BANDS, Row, key_line, latency_axis, legend_of, polish, style_of
 from ...plotting.markdown import section
 from ...plotting.panels import draw_course
-from ...plotting.patterns import pattern_of
-from ...plotting.players import player_of
+from ...plotting.players import pattern_of, player_of
 from ...plotting.runs import Runs, course, failure_of
 
 OVER_SEEDS = BANDS

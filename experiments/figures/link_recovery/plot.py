@@ -12,14 +12,13 @@ from ...benchmarks.measures import recovery
 from ...plotting.drawing import BANDS, Row, key_line, latency_axis, legend_of, polish, style_of
 from ...plotting.markdown import section
 from ...plotting.panels import draw_course
-from ...plotting.patterns import pattern_of
-from ...plotting.players import player_of
+from ...plotting.players import pattern_of, player_of
 from ...plotting.runs import Failure, Runs, course, failure_of, mean_of_known
 
 POLICY = "dqn_priced"
 OVER_SEEDS = f"{BANDS}; marks: means of the times to recover"
 ROUTINGS = ("ugal", "q_adaptive", POLICY)
-PATTERNS = ("uniform", "adversarial1")
+PATTERNS = ("uniform", "adversarial")
 GOAL_US = 20.0
 _LEVEL_US = 10.0  # `before` is the mean over this time before the event
 _SHOWN_US = (-10.0, 60.0)  # range of the time axis, relative to the event

@@ -23,15 +23,21 @@ from ...plotting.drawing import (
 )
 from ...plotting.markdown import section
 from ...plotting.panels import draw_bars
-from ...plotting.patterns import pattern_of, title_of
-from ...plotting.players import player_of
+from ...plotting.players import pattern_of, player_of
 from ...plotting.runs import Runs
 from ...saturation.search import KIND
 
 OVER_SEEDS = BANDS
-_URB_Y = "uniform_random_bisection_y"
+_URB_Y = "uniform_random_bisection, dimension=y"
 _DCR = "dimension_complement_reverse"
-PATTERNS = ("uniform", "bit_complement", "uniform_random_bisection_x", _URB_Y, "swap2", _DCR)
+PATTERNS = {
+    "uniform": "UR",
+    "bit_complement": "BC",
+    "uniform_random_bisection": "URBx",
+    _URB_Y: "URBy",
+    "swap2": "S2",
+    _DCR: "DCR",
+}
 
 # Upper bounds of the accepted load on 8x8x8 routers with 8 terminals each: 1 / load of the busiest channel (README.md).
 # Columns: DOR, any minimal routing, VAL, DimWAR, any routing. The searches know only the first, second and last column.
@@ -66,7 +72,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ax = figure.add_subplot(grid[k // 3, k % 3])
         draw_curves(ax, until_saturated(rows, pattern), pattern, _LATENCY)
         ax.set_ylim(150, 3000)
-        ax.set_title(title_of(pattern), fontweight="bold")
+        ax.set_title(PATTERNS[pattern], fontweight="bold")
         ax.set_xlabel("offered load")
         if k % 3 == 0:
             ax.set_ylabel("mean latency (ns)")
@@ -94,10 +100,10 @@ def draw_throughput(ax: Axes, rows: Sequence[Row]) -> None:
         for key in (THROUGHPUT, REFUSED)
     )
     styles = [paper_style(name) for name in names]
-    places = draw_bars(ax, heights, [style.color for style in styles], list(map(title_of, PATTERNS)), width=0.86)
+    places = draw_bars(ax, heights, [style.color for style in styles], list(PATTERNS.values()), width=0.86)
     half = 0.39 / len(names)
     for (k, group), x in np.ndenumerate(places):
-        height, end, limit = heights[k, group], refused[k, group], bound(PATTERNS[group], names[k])
+        height, end, limit = heights[k, group], refused[k, group], bound(list(PATTERNS)[group], names[k])
         ax.plot([x, x], [height, end], zorder=4, **_REFUSED)
         ax.plot([x - half, x + half], [limit, limit], zorder=3, **_BOUND)
         # The number is drawn above its line, or above the mark if it does not fit below the mark.
@@ -108,7 +114,7 @@ def draw_throughput(ax: Axes, rows: Sequence[Row]) -> None:
     for k, style in enumerate(styles):
         for bar in ax.containers[k] if style.line == ":" else ():
             bar.set(facecolor="white", edgecolor=style.color, hatch="/////")
-    ax.set_xticks(range(len(PATTERNS)), list(map(title_of, PATTERNS)), fontweight="bold")
+    ax.set_xticks(range(len(PATTERNS)), list(PATTERNS.values()), fontweight="bold")
     ax.set(xlim=(-0.5, len(PATTERNS) - 0.5), ylim=(0, 1.15))
     ax.set_ylabel("saturation throughput\n(accepted at the highest carried load)")
 
@@ -164,11 +170,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
         "uniform_head_latency_ns": head_latency(select(runs, "uniform", "dimension_order")),
         "uniform_hops": float(max(hops)),
         "lowest_valiant": min(peaks[p, "valiant"] for p in PATTERNS),
-        **{f"{p}_{name}": peaks[p, name] for p, name in (*of_dor, *of_war)},
-        **{
-            f"{_URB_Y}_{name}_over_ugal": peaks[_URB_Y, name] / peaks[_URB_Y, "ugal"]
-            for name in ("dim_war", "omni_war")
-        },
+        **{f"{PATTERNS[p]}_{name}": peaks[p, name] for p, name in (*of_dor, *of_war)},
+        **{f"URBy_{name}_over_ugal": peaks[_URB_Y, name] / peaks[_URB_Y, "ugal"] for name in ("dim_war", "omni_war")},
     }
 
 
@@ -182,5 +185,5 @@ def summary(rows: Sequence[Row]) -> str:
             loads = [found.mean(key, pattern=pattern, routing=name) for key in (CARRIED, REFUSED, THROUGHPUT)]
             limit = bound(pattern, name)
             numbers = [*(f"{load:.3f}" for load in (*loads, limit)), f"{loads[-1] / limit:.1%}"]
-            lines.append([title_of(pattern), paper_style(name).label, latency, *numbers])
+            lines.append([PATTERNS[pattern], paper_style(name).label, latency, *numbers])
     return section("Every curve", [*heads, "part of the bound"], lines)

@@ -14,11 +14,10 @@ from matplotlib.figure import Figure
 from ...plotting.drawing import Row, latency_axis
 from ...plotting.markdown import section
 from ...plotting.panels import draw_bars
-from ...plotting.patterns import pattern_of
-from ...plotting.players import player_of
+from ...plotting.players import pattern_of, player_of
 from ...plotting.runs import Runs
 
-PATTERNS = ("uniform", "permutation", "adversarial1")
+PATTERNS = ("uniform", "permutation", "adversarial")
 # Routings, and the choices of `source_paths`.
 ROUTINGS = (
     *("ecmp", "packet_spray", "flowlet", "reps", "ugal", "q_adaptive"),
