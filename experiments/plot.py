@@ -51,10 +51,9 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
     """
     from matplotlib.figure import Figure
 
-    from .plotting.buffers import buffers_text
     from .plotting.drawing import save_figure
     from .plotting.lines import across_of
-    from .plotting.seeds import write_note
+    from .plotting.seeds import buffers_text, write_note
     from .plotting.sweeps import curves, sweep_figure
     from .plotting.swept import column_of, named, swept
 

@@ -6,7 +6,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..results.copies import count_text, distinct
-from .buffers import buffers_text
+from ..results.rows import PORT_BUFFER
+from .players import player_of
 from .swept import configuration
 
 # Columns with the seeds of runs, and their nouns.
@@ -32,15 +33,30 @@ def state_seeds(
     # One placement is the usual case, and traffic has none.
     words = [count_text(own, noun) for noun, own in counts.items() if max(own) > 1 or noun == "seed"]
     intervals = "; ".join(filter(None, [over_seeds if several else of_one_seed, other])) or "no intervals"
-    note = f"{'means over ' if several else ''}{', '.join(words)}; {intervals}"
-    write_note(figure, "; ".join(filter(None, [note, buffers_text(rows)])))
+    write_note(figure, f"{'means over ' if several else ''}{', '.join(words)}; {intervals}", buffers_text(rows))
 
 
-def write_note(figure: Figure, note: str) -> None:
+def write_note(figure: Figure, *parts: str) -> None:
     """Write a note in the lower right corner of a figure; nothing if it is empty."""
-    if not note:
-        return
-    figure.supxlabel(note, fontsize=7.5, color="#666666", x=0.995, ha="right")
+    if note := "; ".join(filter(None, parts)):
+        figure.supxlabel(note, fontsize=7.5, color="#666666", x=0.995, ha="right")
+
+
+def buffers_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The input buffers per port of compared routings or engines: a routing with more VCs may have larger buffers.
+
+    The text is empty if there is one routing, or if a row does not tell its buffers.
+    """
+    own = [row for row in rows if row.get("routing.name") is not None]
+    flits = {row.get(PORT_BUFFER) for row in own}
+    if len({row.get("routing.engine") or player_of(row) for row in own}) < 2 or None in flits:
+        return ""
+    low, high = min(flits), max(flits)
+    if low == high:
+        return f"equal input buffers: {low:,} flits per port"
+    # The remainder of a divided total is unused, so buffers differ by a few flits.
+    divided = ", from an equal total" if all(row.get("router.buffer_total") for row in own) else ""
+    return f"input buffers: {low:,} to {high:,} flits per port{divided}"
 
 
 def _counts(rows: Sequence[Mapping[str, Any]], column: str) -> list[int]:

@@ -11,10 +11,9 @@ from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
 from ..results.copies import count_text
-from .buffers import buffers_text
 from .drawing import key_line, latency_axis, polish
 from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
-from .seeds import write_note
+from .seeds import buffers_text, write_note
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 

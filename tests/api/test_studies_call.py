@@ -5,7 +5,7 @@ from pathlib import Path
 
 import flitgym
 import pytest
-from flitgym.experiments import reproduce
+from flitgym.experiments import places, reproduce
 from hydra.core.hydra_config import HydraConfig
 
 WINDOWS = ("topology=dragonfly_72", "run.warmup_ns=500", "run.measure_ns=1000")
@@ -49,7 +49,7 @@ def test_train_returns_the_policy(tmp_path: Path) -> None:
 
 def test_reproduce_returns_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "figures" / "first_look"
-    shutil.copytree(reproduce.FIGURES / "first_look", folder)
+    shutil.copytree(places.FIGURES / "first_look", folder)
     config = (folder / "config.yaml").read_text()
     config = config.replace("[run.warmup_ns=20000, run.measure_ns=20000]", "[run.warmup_ns=500, run.measure_ns=1000]")
     (folder / "config.yaml").write_text(config.replace("seeds: [1, 2, 3]", "seeds: [1]"))

@@ -2,25 +2,19 @@
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from flitgym.configs import core_sections
-from flitgym.experiments import reproduce
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
 from flitgym.experiments.studies.ai_interference import plot
 from flitgym.experiments.studies.ai_interference.runs import PAIRS, job_of, networks, routings_on, slowdown
+from plans import planned
 
 # Synthetic times of an iteration alone, in ns. A background multiplies them by 1.5.
 ALONE_NS = 2e5
-
-
-@cache
-def planned(preset: str) -> Sequence[PlannedRun]:
-    return reproduce.plan("ai_interference", preset, Path("results"), reproduce.STUDIES)
 
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
@@ -37,12 +31,12 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
 
 @cache
 def quick() -> Sequence[dict[str, Any]]:
-    return [synthetic_row(run) for run in planned("quick")]
+    return [synthetic_row(run) for run in planned("ai_interference", "quick")]
 
 
 @pytest.mark.parametrize("preset", ["tiny", "quick", "full"])
 def test_plan(preset: str) -> None:
-    runs = planned(preset)
+    runs = planned("ai_interference", preset)
     assert len({run.directory for run in runs}) == len(runs)
     rows = [row({"jobs": {}, "cpu_seconds": 0.0, "config": run.plain}, run.directory) for run in runs]
     assert len(networks(rows)) == 4

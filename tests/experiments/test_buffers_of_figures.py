@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from flitgym.configs import compose
 from flitgym.experiments import plot
-from flitgym.experiments.plotting.buffers import buffers_text
-from flitgym.experiments.plotting.seeds import state_seeds
+from flitgym.experiments.plotting.seeds import buffers_text, state_seeds
 from flitgym.experiments.plotting.sweeps import sweep_figure
 from flitgym.experiments.results.rows import PORT_BUFFER, row, rows_below
 from flitgym.experiments.running.one_run import execute, prepare

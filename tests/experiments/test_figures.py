@@ -1,6 +1,6 @@
 """Every figure plans valid runs and is drawn from rows alone. A missing row is an error."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,48 +10,21 @@ import pytest
 from flitgym.configs import core_sections, has_workload
 from flitgym.experiments import reproduce
 from flitgym.experiments.evaluation.plan import policies_of
+from flitgym.experiments.places import available, plan
 from flitgym.experiments.plotting.players import player_of
 from flitgym.experiments.results.rows import ROWS_FILE, row, write_rows
 from flitgym.experiments.running.plan import TABLES, PlannedRun
 from flitgym.experiments.saturation.search import SATURATIONS
 from flitgym.experiments.table_quality.one_table import KIND
-from omegaconf import OmegaConf
-from plans import planned
+from plans import place_of, planned, reproduced
 
-FIGURES = reproduce.available()
+FIGURES = available()
 PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
-OF_JOBS = {
-    "angara_tables",
-    "first_hyperx",
-    "job_policies",
-    "mapping",
-    "sc19_stencil",
-    "speed_race",
-}  # all other figures use traffic patterns with loads
-OF_TABLES = {"effective_bisection"}
-OF_ONE_ROUTING = {"mapping", "speed_race"}  # on each network
-
-
-def takes_policies(figure: str) -> bool:
-    return bool(OmegaConf.load(reproduce.FIGURES / figure / "config.yaml").get("policies", False))
-
-
-MAPPING = {
-    "dilation": 2.0,
-    "start_dilation": 3.0,
-    "worst_congestion_bytes": 4e4,
-    "mapper_cpu_seconds": 0.01,
-    "refine_cpu_seconds": 0.2,
-}
-
-TABLE = {
-    "edge_forwarding_index": 20,
-    "load_mean": 16.0,
-    "load_least": 12.0,
-    "load_deviation": 2.0,
-    "route_cpu_seconds": 0.01,
-    "ebb_mean": 0.7,
-}
+OF_ONE_ROUTING = {"mapping"}
+MAPPING = {"dilation": 2.0, "start_dilation": 3.0, "worst_congestion_bytes": 4e4, "mapper_cpu_seconds": 0.01}
+MAPPING["refine_cpu_seconds"] = 0.2
+TABLE = {"edge_forwarding_index": 20, "load_mean": 16.0, "load_least": 12.0, "load_deviation": 2.0}
+TABLE |= {"route_cpu_seconds": 0.01, "ebb_mean": 0.7}
 
 
 @cache
@@ -72,139 +45,141 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}
         job |= {"message_latency_mean_ns": 30e3, "message_latency_p99_ns": 60e3}
         result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, **common}
-        result["system_throughput_gb_per_ms"] = 2.0
         result |= {"wall_seconds": 2.0, "flit_hops": 1e6, "packets_delivered": 1e5, "simulated_ns": 1e6}
-        result["workload_finished"] = True
+        result |= {"workload_finished": True, "system_throughput_gb_per_ms": 2.0}
         pairs = {f"messages.{name}.gb_per_s": [[None, 2.0], [4.0, None]] for name in names}
         means = {f"messages.{name}.mean_gb_per_s": 3.0 for name in names}
         return {**row(result, run.directory), **pairs, **means}
     if run.kind is SATURATIONS:
-        probes = {"probe_load": [0.58, 0.62], "probe_accepted": [0.58, 0.6], "probe_latency_ns": [1e3, 9e3]}
-        made = {
-            **probes,
-            "kind": "saturation",
-            "saturation_load": 0.58,
-            "saturation_accepted": 0.58,
-            "refused_load": 0.62,
-        }
+        made = {"kind": "saturation", "saturation_load": 0.58, "saturation_accepted": 0.58, "refused_load": 0.62}
+        made |= {"probe_load": [0.58, 0.62], "probe_accepted": [0.58, 0.6], "probe_latency_ns": [1e3, 9e3]}
         return row({**made, **common}, run.directory)
     load = config["traffic"]["load"]
     latency = 600 / (1.01 - min(load / 0.6, 1))
     result = {
         "offered_load": load,
         "accepted_load": min(load, 0.6),
-        "packet_latency_mean_ns": latency,
-        "packet_latency_p99_ns": 2 * latency,
         "hops_mean": 3.0,
-        "packets_generated": 1000,
-        "packets_injected": 1000,
         "generations_missed": 0,
         **common,
     }
+    result |= {"packet_latency_mean_ns": latency, "packet_latency_p99_ns": 2 * latency}
+    result |= dict.fromkeys(("packets_generated", "packets_injected"), 1000)
     time = np.arange(1, 101) * config["run"]["measure_ns"] / 100
-    return {
-        **row(result, run.directory),
-        "series.time_ns": list(time),
-        "series.packets": [10] * 100,
-        "series.latency_mean_ns": list(np.where(time < 1e5, 5000.0, 700.0)),
-    }
+    series = {"time_ns": time, "packets": np.full(100, 10), "latency_mean_ns": np.where(time < 1e5, 5000.0, 700.0)}
+    return {**row(result, run.directory), **{f"series.{key}": values.tolist() for key, values in series.items()}}
 
 
 @pytest.mark.parametrize(("figure", "preset"), PLANS)
 def test_runs_of_a_plan_are_all_different(figure: str, preset: str) -> None:
     runs = planned(figure, preset)
-    assert runs
-    assert len({run.directory for run in runs}) == len(runs)
+    assert len({run.directory for run in runs}) == len(runs) > 0
 
 
 @pytest.mark.parametrize(
     "figure", [pytest.param(name, marks=() if name == "first_look" else pytest.mark.deep) for name in FIGURES]
 )
 def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
-    folder = tmp_path / f"{figure}_quick"
-    write_rows(folder / ROWS_FILE, quick(figure))
-    reproduce.reproduce(reproduce.Options(figure=figure, results=str(tmp_path), redraw=True))
+    write_rows(tmp_path / ROWS_FILE, quick(figure))
+    reproduced(tmp_path, f"figure={figure}", "redraw=true")
     names = [f"{figure}.png", f"{figure}.svg", "differences.md"]
-    assert all((folder / name).stat().st_size > 500 for name in names)
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*names, ROWS_FILE])
-    states_buffers = "flits per port" in (folder / f"{figure}.svg").read_text()
+    assert all((tmp_path / name).stat().st_size > 500 for name in names)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, ROWS_FILE])
+    states_buffers = "flits per port" in (tmp_path / f"{figure}.svg").read_text()
     assert states_buffers == (figure not in OF_ONE_ROUTING)
 
 
-@pytest.mark.parametrize("figure", [name for name in FIGURES if takes_policies(name)])
+@pytest.mark.parametrize("figure", ["first_look", pytest.param("job_policies", marks=pytest.mark.deep)])
 def test_a_figure_draws_further_policies_with_its_own(figure: str, tmp_path: Path) -> None:
+    place = place_of(figure)
     (further,) = policies_of([{"name": "mine", "routing": "par"}])
-    played = reproduce.plan_of(further, figure, "quick", Path("results"), reproduce.FIGURES)
+    played = plan(place, "quick", Path("results"), further)
     rows = [*quick(figure), *({**synthetic_row(run), "policy": "mine"} for run in played)]
-    reproduce.draw(figure, rows, tmp_path)
+    reproduce.draw(figure, place, rows, tmp_path, "quick")
     assert "mine" in (tmp_path / f"{figure}.svg").read_text()
-    assert "| mine |" in (tmp_path / "differences.md").read_text()
-    script = __import__(f"flitgym.experiments.figures.{figure}.plot", fromlist=["plot"])
+    assert "mine |" in (tmp_path / "differences.md").read_text()
+    script = place.script
     assert script.measured(rows) == script.measured(quick(figure))  # only the figure's own policies are measured
 
 
-@pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS - OF_TABLES))
-def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
-    rows = quick(figure)
-    missing = player_of(rows[-1])
-    incomplete = [r for r in rows if (player_of(r), r["traffic.name"]) != (missing, "uniform")]
-    with pytest.raises(ValueError, match=f"no row for pattern uniform and routing {missing}"):
-        reproduce.draw(figure, incomplete, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+def of_job(name: str, routing: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether a row belongs to a job of more than seven nodes under a routing."""
+
+    def matches(row: Mapping[str, Any]) -> bool:
+        job = (row.get("workload.jobs") or [{"name": "", "ranks": 0}])[0]
+        return (job["name"], row.get("routing.name")) == (name, routing) and job["ranks"] != 7
+
+    return matches
 
 
-def test_a_missing_flow_stops_the_figure_of_sources(tmp_path: Path) -> None:
-    incomplete = [r for r in quick("source_agents") if player_of(r) != "q_adaptive"]
-    with pytest.raises(ValueError, match="no row for messages of 65536 bytes and routing q_adaptive on dragonfly"):
-        reproduce.draw("source_agents", incomplete, tmp_path)
+Q_ADAPTIVE = ("hpdc21_convergence", "hpdc21_load_latency", "link_failure", "link_recovery")
 
 
-def test_a_missing_bar_stops_the_stencil(tmp_path: Path) -> None:
-    incomplete = [r for r in quick("sc19_stencil") if (r["routing.name"], r["workload.phase"]) != ("ugal", "halo")]
-    with pytest.raises(ValueError, match="no row for phase halo and routing ugal"):
-        reproduce.draw("sc19_stencil", incomplete, tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_table_stops_the_figure(tmp_path: Path) -> None:
-    rows = quick("effective_bisection")
-    incomplete = [r for r in rows if (r["study"], r.get("engine.name")) != ("hyperx_672", "dfsssp")]
-    with pytest.raises(ValueError, match="no table of hyperx_672 by dfsssp"):
-        reproduce.draw("effective_bisection", incomplete, tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("kind", ["allreduce", "halo", "mpigraph", "bisection"])
-def test_a_missing_job_stops_the_first_hyperx(kind: str, tmp_path: Path) -> None:
-    incomplete = [
-        r
-        for r in quick("first_hyperx")
-        if "workload.jobs" not in r
-        or (r["workload.jobs"][0]["name"], r["routing.name"]) != (kind, "omni_war")
-        or r["workload.jobs"][0]["ranks"] == 7
-    ]
-    with pytest.raises(ValueError, match=f"no row for {kind} of .* on hyperx with omni_war, linear"):
-        reproduce.draw("first_hyperx", incomplete, tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_table_or_kind_stops_the_angara_tables(tmp_path: Path) -> None:
-    rows = quick("angara_tables")
-    tables = [r for r in rows if r.get("topology.sizes") != [3, 5] or r.get("engine.name") != "angara_genetic"]
-    with pytest.raises(ValueError, match=r"no table of angara_genetic for the torus \(3, 5\)"):
-        reproduce.draw("angara_tables", tables, tmp_path)
-    runs = [r for r in rows if "jobs.cg.finish_ns" not in r or r["routing.engine"] != "angara_sssp"]
-    with pytest.raises(ValueError, match="no row for cg under angara_sssp"):
-        reproduce.draw("angara_tables", runs, tmp_path)
+@pytest.mark.parametrize(
+    ("figure", "missing", "text"),
+    [
+        *(
+            (
+                name,
+                lambda r: (player_of(r), r["traffic.name"]) == ("q_adaptive", "uniform"),
+                "pattern uniform and routing q",
+            )
+            for name in Q_ADAPTIVE
+        ),
+        (
+            "first_look",
+            lambda r: (player_of(r), r["traffic.name"]) == ("minimal", "uniform"),
+            "uniform and routing min",
+        ),
+        (
+            "sc19_synthetic",
+            lambda r: (player_of(r), r["traffic.name"]) == ("dal", "uniform"),
+            "uniform and routing dal",
+        ),
+        (
+            "source_agents",
+            lambda r: player_of(r) == "q_adaptive",
+            "network dragonfly and demand 65536 and routing q_adap",
+        ),
+        (
+            "sc19_stencil",
+            lambda r: (player_of(r), r["workload.phase"]) == ("ugal", "halo"),
+            "phase halo and routing ugal",
+        ),
+        (
+            "effective_bisection",
+            lambda r: (r["study"], r.get("engine.name")) == ("hyperx_672", "dfsssp"),
+            "hyperx_672 by",
+        ),
+        *(
+            ("first_hyperx", of_job(job, "omni_war"), f"job {job} and setup on hyperx with omni_war, linear")
+            for job in ("allreduce", "halo", "mpigraph", "bisection")
+        ),
+        (
+            "angara_tables",
+            lambda r: (r.get("topology.sizes"), r.get("engine.name")) == ([3, 5], "angara_genetic"),
+            r"torus \(3, 5\) and engine angara_genetic",
+        ),
+        (
+            "angara_tables",
+            lambda r: "jobs.cg.finish_ns" in r and r["routing.engine"] == "angara_sssp",
+            "cg under angara_sssp",
+        ),
+    ],
+)
+def test_a_missing_run_stops_the_figure(figure: str, missing: Any, text: str, tmp_path: Path) -> None:
+    incomplete = [one for one in quick(figure) if not missing(one)]
+    assert len(incomplete) < len(quick(figure))
+    with pytest.raises(ValueError, match=f"no row for .*{text}"):
+        reproduce.draw(figure, place_of(figure), incomplete, tmp_path, "quick")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_every_expected_number_is_measured_and_has_a_source(figure: str) -> None:
-    expected = OmegaConf.load(reproduce.FIGURES / figure / "expected.yaml")
-    script = __import__(f"flitgym.experiments.figures.{figure}.plot", fromlist=["plot"])
-    assert set(script.measured(quick(figure))) == {entry.id for entry in expected.numbers}
-    assert all(entry.source for entry in expected.numbers)
+    numbers = place_of(figure).expected()["numbers"]
+    assert set(place_of(figure).script.measured(quick(figure))) >= {entry["id"] for entry in numbers}
+    assert all(entry["source"] for entry in numbers)
 
 
 def test_table_of_differences() -> None:
@@ -212,16 +187,20 @@ def test_table_of_differences() -> None:
         {"id": "a", "what": "met", "value": 0.5, "band": [0.4, None], "source": "here"},
         {"id": "b", "what": "missed", "value": 100, "band": [None, 110], "source": "there"},
         {"id": "c", "what": "absent", "value": 1, "band": [None, None], "source": "nowhere"},
+        {"id": "d", "what": "size", "value": 2, "band": {"paper": [1, 3], "other": [0, 9]}, "source": "here"},
     ]
-    lines = reproduce.differences("figure", {"a": 0.45, "b": 120.0, "c": None}, entries).splitlines()
+    measured = {"a": 0.45, "b": 120.0, "c": None, "d": 7.0}
+    lines = reproduce.differences("figure", measured, entries).splitlines()
     assert "| met | 0.5 | 0.45 | -10.0% | yes (0.4 to any) | here |" in lines
     assert "| missed | 100 | 120 | +20.0% | **no** (any to 110) | there |" in lines
     assert "| absent | 1 | - | - | not measured (any to any) | nowhere |" in lines
-
-
-def test_a_band_of_another_preset_gives_no_verdict() -> None:
-    entry = {"id": "a", "what": "size", "value": 2, "band": {"paper": [1, 3], "other": [0, 9]}, "source": "here"}
-    (line,) = reproduce.differences("figure", {"a": 7.0}, [entry], "quick").splitlines()[-1:]
-    assert line == "| size | 2 | 7 | - | only paper, other | here |"
-    (line,) = reproduce.differences("figure", {"a": 7.0}, [entry], "paper").splitlines()[-1:]
+    assert lines[-1] == "| size | 2 | 7 | - | only paper, other | here |"
+    (line,) = reproduce.differences("figure", measured, entries, "paper").splitlines()[-1:]
     assert line == "| size | 2 | 7 | +250.0% | **no** (1 to 3) | here |"
+
+
+def test_one_entry_of_expected_numbers_stands_for_several() -> None:
+    numbers = {entry["id"]: entry for entry in place_of("source_agents").expected()["numbers"]}
+    entry = numbers["slim_fly_uniform"]
+    assert (entry["value"], entry["what"]) == (0.9276, "mean latency, baseline / learned: slim_fly_uniform")
+    assert entry["band"]["quick"] == pytest.approx([0.9276 * 0.95, 0.9276 * 1.05])

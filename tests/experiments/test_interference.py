@@ -9,6 +9,7 @@ import flitgym.agents
 import numpy as np
 import pytest
 from flitgym.configs import compose, core_sections
+from flitgym.configs.composition import compose_root
 from flitgym.experiments import reproduce
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
@@ -20,6 +21,7 @@ from flitgym.experiments.studies.interference import mixed_jobs, plot
 from flitgym.experiments.studies.interference.runs import comm_time, mixed, over_time, pair, slowdown
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row
+from plans import planned
 
 GROUPS = 5
 # Communication times of the synthetic rows. A background multiplies them by 1.5.
@@ -27,13 +29,8 @@ MS = {"ugal_group": 1.3, "ugal_router": 1.2, "par": 1.1, "q_adaptive": 1.0}
 
 
 @cache
-def planned(preset: str) -> Sequence[PlannedRun]:
-    return reproduce.plan("interference", preset, Path("results"), reproduce.STUDIES)
-
-
-@cache
 def quick() -> Sequence[dict[str, Any]]:
-    return [synthetic_row(run) for run in planned("quick")]
+    return [synthetic_row(run) for run in planned("interference", "quick")]
 
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
@@ -75,7 +72,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     [("quick", 3, (1, 12, 13)), ("one_placement", 6, (1,)), ("paper", 6, (1,)), ("paper_placements", 3, (1, 12, 13))],
 )
 def test_plan(preset: str, count: int, placements: Sequence[int]) -> None:
-    runs = planned(preset)
+    runs = planned("interference", preset)
     # Targets x backgrounds, Halo3D alone, and the mixed workload, each with four routings, on every placement.
     assert len(runs) == (len(TARGETS) * count + 2) * 4 * len(placements)
     assert len({run.directory for run in runs}) == len(runs)
@@ -83,7 +80,7 @@ def test_plan(preset: str, count: int, placements: Sequence[int]) -> None:
 
 
 def test_paper_has_the_sizes_of_the_study() -> None:
-    for run in planned("paper"):
+    for run in planned("interference", "paper"):
         jobs = core_sections(run.plain)["workload"]["jobs"]
         assert all(job["start_ns"] == 350000 for job in jobs)
         if run.plain["workload"]["name"] == "mixed":
@@ -94,7 +91,7 @@ def test_paper_has_the_sizes_of_the_study() -> None:
 
 @pytest.mark.deep
 def test_every_run_of_quick_can_be_built() -> None:
-    for run in planned("quick"):
+    for run in planned("interference", "quick"):
         if run.plain["routing"]["name"] == "par":
             prepare(run.config)
 
@@ -193,7 +190,8 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     mine.parent.mkdir()
     mine.write_bytes(shipped.read_bytes())
     slow = {"name": "slow tables", "routing": "q_adaptive", "params": {"alpha": 0.05}}
-    options = reproduce.Options(study="interference", routing=[str(mine), slow], results=str(tmp_path))
+    config = compose_root("reproduce", ["study=interference"])
+    config.routings = [str(mine), slow]
     ran: list[PlannedRun] = []
 
     def run(runs: Sequence[PlannedRun], *_: Any, **__: Any) -> list[PlannedRun]:
@@ -203,9 +201,9 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     drawn: list[Sequence[Mapping[str, Any]]] = []
     monkeypatch.setattr(reproduce, "run_all", run)
     monkeypatch.setattr(reproduce, "workload_row", lambda run, directory: synthetic_row(run))
-    monkeypatch.setattr(reproduce, "draw", lambda name, rows, *_: drawn.append(rows) or [])
+    monkeypatch.setattr(reproduce, "draw", lambda name, place, rows, *_: drawn.append(rows) or [])
     monkeypatch.setattr("flitgym.experiments.report.write_report", lambda directory, *_, **__: directory)
-    reproduce.reproduce(options)
+    reproduce.reproduce(config, tmp_path, "flitgym reproduce")
     rows = drawn[0]
     assert len(rows) == 240 + 2 * 60 == len({run.directory for run in ran})
     assert routings(rows) == [*MS, "mine", "slow tables"]

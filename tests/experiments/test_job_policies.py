@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.configs import CONFIG_DIR, core_sections
-from flitgym.experiments import reproduce
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.figures.job_policies import plot
+from flitgym.experiments.places import plan
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
 from omegaconf import OmegaConf
-from plans import planned
+from plans import place_of, planned
 
 # Times relative to Q-adaptive's in all cases, and further factors next to Halo3D.
 FACTORS = {"search_jobs": 0.9, "search_jobs_seed2": 0.8, "dqn": 1.1}
@@ -40,21 +40,12 @@ def synthetic_row(run: PlannedRun, name: str) -> dict[str, Any]:
 def rows() -> Sequence[dict[str, Any]]:
     own = planned("job_policies", "quick")
     (further,) = policies_of([{"name": "search_jobs_seed2", "routing": "search_jobs"}])
-    added = reproduce.plan_of(further, "job_policies", "quick", Path("results"), reproduce.FIGURES)
+    added = plan(place_of("job_policies"), "quick", Path("results"), further)
     return [
         *(synthetic_row(run, run.plain["routing"]["name"]) for run in own if run.plain["routing"]["name"] != "policy"),
         *(synthetic_row(run, Path(run.plain["routing"]["path"]).stem) for run in own if "path" in run.plain["routing"]),
         *(synthetic_row(run, "search_jobs_seed2") for run in added),
     ]
-
-
-def test_the_jobs_are_those_of_the_study() -> None:
-    jobs = OmegaConf.to_container(OmegaConf.load(reproduce.FIGURES / "job_policies" / "config.yaml").jobs)
-    presets = OmegaConf.load(reproduce.STUDIES / "interference" / "config.yaml").presets
-    study = OmegaConf.to_container(presets.one_placement)
-    assert isinstance(jobs, dict)
-    assert isinstance(study, dict)
-    assert jobs == {key: study[key] for key in jobs}
 
 
 def test_the_pairs_searched_are_those_of_the_worlds() -> None:
@@ -68,7 +59,7 @@ def test_the_pairs_searched_are_those_of_the_worlds() -> None:
 
 
 def test_times_are_geometric_means_over_cases_and_trainings() -> None:
-    players = {one.name: one for one in plot.players_of(rows())}
+    players = plot.players_of(rows())
     reference = players["q_adaptive"]
     alone = plot.time_of(players["search_jobs"], reference, plot.ALONE)
     assert alone.value == pytest.approx((0.9 * 0.8) ** 0.5)
@@ -85,7 +76,7 @@ def test_times_are_geometric_means_over_cases_and_trainings() -> None:
 
 
 def test_slowdown_throughput_and_worst_case() -> None:
-    players = {one.name: one for one in plot.players_of(rows())}
+    players = plot.players_of(rows())
     reference, dqn = players["q_adaptive"], players["dqn"]
     assert dqn.slowdowns == pytest.approx(np.full((1, 3), 2.0))
     assert plot.throughput_of(players["search_jobs"], reference).value == pytest.approx(2**0.5)
@@ -95,5 +86,5 @@ def test_slowdown_throughput_and_worst_case() -> None:
     for one in made:
         if one["policy"] == "dqn" and one["workload.name"] == "mixed":
             one["jobs.lqcd.comm_time_mean_ns"] *= 3
-    worse = {one.name: one for one in plot.players_of(made)}
-    assert plot.worst_case(worse["dqn"], worse["q_adaptive"]) == ("LQCD mixed", pytest.approx(3.3))
+    worse = plot.players_of(made)
+    assert plot.worst_case(worse["dqn"], worse["q_adaptive"]) == ("lqcd mixed", pytest.approx(3.3))

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from flitgym.configs.composition import SIMULATION, Composer
 from flitgym.configs.routes import TABLE
-from flitgym.experiments import reproduce
+from flitgym.experiments import places as home
 from flitgym.experiments.running.sweep import Composers, PlannedRun, expand
+from plans import place_of
 
 pytestmark = pytest.mark.deep
 
-FOLDERS = {name: folder for folder in (reproduce.FIGURES, reproduce.STUDIES) for name in reproduce.available(folder)}
+NAMES = [name for folder in (home.FIGURES, home.STUDIES) for name in home.available(folder)]
 SAMPLES = 3  # number of blocks of a sweep, with one run each
 
 Block = Mapping[str, Any]
@@ -27,8 +28,8 @@ class ByHydra(Composer):
 def sweep_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Sequence[str], Sequence[Block], Path]:
     """The arguments of `expand` for the quick preset of a figure."""
     with monkeypatch.context() as patch:
-        patch.setattr(reproduce, "expand_with_searches", lambda *asked: asked)
-        asked: Any = reproduce.plan(name, "quick", Path("results"), FOLDERS[name])
+        patch.setattr(home, "expand_with_searches", lambda *asked: asked)
+        asked: Any = home.plan(place_of(name), "quick", Path("results"))
     return asked
 
 
@@ -50,7 +51,7 @@ def described(run: PlannedRun) -> tuple[str, Path, float]:
     return json.dumps(run.plain), run.directory, run.cost
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_plan_equals_that_of_hydra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     common, blocks, directory = sweep_of(name, monkeypatch)
     composers, by_hydra = Composers(), Composers()

@@ -1,15 +1,14 @@
 """Errors of `flitgym reproduce`. The tests of figures cover its output."""
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from conftest import Command
 from flitgym.experiments import reproduce
-from flitgym.experiments.plotting.players import player_of
 from flitgym.experiments.results.rows import ROWS_FILE, write_rows
 from flitgym.experiments.terminal.commandline import CommandError
+from plans import reproduced
 
 
 @pytest.mark.parametrize(
@@ -37,45 +36,13 @@ def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> 
 
 
 def test_incomplete_rows_are_not_drawn(tmp_path: Path) -> None:
-    def redraw(**which: str) -> None:
-        reproduce.reproduce(reproduce.Options(**which, results=str(tmp_path), redraw=True))
-
-    folder = tmp_path / "first_look_quick"
-    write_rows(folder / ROWS_FILE, [{"routing.name": "minimal"}])
+    write_rows(tmp_path / ROWS_FILE, [{"routing.name": "minimal"}])
     with pytest.raises(CommandError, match="holds 1 of 117 runs"):
-        redraw(figure="first_look")
-    assert [path.name for path in folder.iterdir()] == [ROWS_FILE]
-    gathered = tmp_path / "interference_quick"
-    write_rows(gathered / ROWS_FILE, [{"routing.name": "par"}] * 240)
+        reproduced(tmp_path, "figure=first_look", "redraw=true")
+    write_rows(tmp_path / ROWS_FILE, [{"routing.name": "par"}] * 240)
     with pytest.raises(CommandError, match="gathered"):
-        redraw(study="interference")
-
-
-@pytest.mark.parametrize(
-    "which",
-    [{"figure": name} for name in reproduce.places()]
-    + [{"study": name} for name in reproduce.places(reproduce.STUDIES)],
-    ids=lambda which: "".join(which.values()),
-)
-def test_every_preset_quick_comes_to_its_runs(
-    which: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned = []
-
-    def stop(runs: Sequence[object], *_: object, **__: object) -> None:
-        planned.append(len(runs))
-        raise CommandError("no run starts here")
-
-    monkeypatch.setattr(reproduce, "run_all", stop)
-    with pytest.raises(CommandError, match="no run starts here"):
-        reproduce.reproduce(reproduce.Options(**which, results=str(tmp_path)))
-    assert planned[0] > 1
-
-
-def test_a_row_of_a_forwarding_table_names_no_routing() -> None:
-    assert player_of({"engine": "dfsssp"}) == ""
-    assert player_of({"engine": "dfsssp", "policy": "tables"}) == "tables"
-    assert player_of({"routing.name": "par"}) == "par"
+        reproduced(tmp_path, "study=interference", "redraw=true")
+    assert [path.name for path in tmp_path.iterdir()] == [ROWS_FILE]
 
 
 def test_help_lists_figures_and_studies(command: Command) -> None:
@@ -107,4 +74,4 @@ def test_a_folder_that_takes_no_files(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(reproduce, "run_all", simulate)
     monkeypatch.setattr(tempfile, "mkstemp", full)
     with pytest.raises(OSError, match="No space left"):
-        reproduce.reproduce(reproduce.Options(figure="hpdc21_load_latency", results=str(tmp_path)))
+        reproduced(tmp_path, "figure=hpdc21_load_latency")

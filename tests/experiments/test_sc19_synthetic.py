@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from flitgym.experiments import reproduce
 from flitgym.experiments.figures.sc19_synthetic import plot
-from flitgym.experiments.plotting.patterns import pattern_of
+from flitgym.experiments.plotting.players import pattern_of
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
 from flitgym.experiments.saturation.search import KIND, SATURATIONS
-from omegaconf import OmegaConf
-from plans import planned
+from plans import place_of, planned
 
 FIGURE = "sc19_synthetic"
 STATIC = {"dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"}
@@ -33,7 +32,7 @@ def ideal_row(run: PlannedRun) -> dict[str, Any]:
     load, name = config["traffic"]["load"], config["routing"]["name"]
     bare = row({"config": config}, run.directory)
     limit = plot.bound(pattern_of(bare), name)
-    if (pattern_of(bare), name) == ("uniform_random_bisection_y", "ugal"):
+    if (pattern_of(bare), name) == ("uniform_random_bisection, dimension=y", "ugal"):
         limit = 0.125
     hops = 2.625 * (2 if name == "valiant" else 1)
     # 7.5 flits follow the head on average.
@@ -81,10 +80,10 @@ def test_the_learned_routing_is_in_the_paper_preset_alone() -> None:
 
 
 def test_ideal_rows_meet_every_expected_number() -> None:
-    expected = OmegaConf.load(reproduce.FIGURES / FIGURE / "expected.yaml").numbers
+    expected = place_of(FIGURE).expected()["numbers"]
     measured = plot.measured(ideal_rows())
     assert {key: measured[key] for key in measured if "over_ugal" not in key} == pytest.approx(
-        {entry.id: entry.value for entry in expected if "over_ugal" not in entry.id}
+        {entry["id"]: entry["value"] for entry in expected if "over_ugal" not in entry["id"]}
     )
     assert "**no**" not in reproduce.differences(FIGURE, measured, expected)
 

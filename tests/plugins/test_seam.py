@@ -11,7 +11,7 @@ from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, training_hash
 from flitgym.env import blocks
 from flitgym.env.experience.blocks import Parts
-from flitgym.experiments import reproduce
+from flitgym.experiments import places
 from flitgym.experiments.benchmarks import suite
 from flitgym.experiments.training.result import Training
 from flitgym.simcore import ConfigError, plugins
@@ -109,16 +109,16 @@ def test_figures_and_suites_of_plugins(use, tmp_path: Path) -> None:
         suites__own_yaml="x: 1",
     )
     use(mine)
-    assert reproduce.available()["mine"] == ["tiny"]
-    assert reproduce.available(reproduce.STUDIES)["wide"] == ["tiny"]
-    assert reproduce.places()["mine"].script("plot").measured([]) == {}
+    assert places.available()["mine"] == ["tiny"]
+    assert places.available(places.STUDIES)["wide"] == ["tiny"]
+    assert places.places()["mine"].script.measured([]) == {}
     assert suite.available()["own"] == mine / "suites" / "own.yaml"
     use(written(tmp_path / "look_plugin", figures__first_look__config_yaml=config))
     with pytest.raises(ConfigError, match=r"'look_plugin'.*figures/first_look: the name is taken by flitgym"):
-        reproduce.available()
+        places.available()
     use(mine, written(tmp_path / "also_plugin", figures__mine__config_yaml=config))
     with pytest.raises(ConfigError, match="figures/mine: the name is taken by plugin 'also_plugin'"):
-        reproduce.available()
+        places.available()
 
 
 def test_presets_of_plugins(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ...plotting.drawing import Row, routings, style_of
+from ...plotting.drawing import Row, paper_style, routings
 from ...plotting.jobs import MIXED, backgrounds, job_title, targets
 from .runs import DETAIL, background_job, mixed, pair
 
@@ -58,7 +58,7 @@ def pairs(rows: Sequence[Row]) -> Figure:
         culprit = "by the background" if c % 2 == 0 else "by the target itself"
         ax.set_title(f"{_KINDS[c // 2][1]}\n{culprit}", fontsize=10)
         if c == 0:
-            ax.set_ylabel(style_of(DETAIL[r]).label, fontweight="bold", fontsize=12)
+            ax.set_ylabel(paper_style(DETAIL[r]).label, fontweight="bold", fontsize=12)
         if r == len(DETAIL) - 1:
             ax.set_xlabel("background")
     figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="ns per packet of the target", shrink=0.6, pad=0.01)
@@ -87,7 +87,7 @@ def jobs(rows: Sequence[Row]) -> Figure:
         ax.set_xticks(range(len(MIXED)), [job_title(job) for job in MIXED] if last else [], rotation=40, ha="right")
         ax.set_yticks(range(len(MIXED)), [job_title(job) for job in MIXED] if c == 0 else [])
         if r == 0:
-            ax.set_title(style_of(names[c]).label, fontweight="bold")
+            ax.set_title(paper_style(names[c]).label, fontweight="bold")
         if c == 0:
             ax.set_ylabel(f"{_KINDS[r][1]}\nvictim")
         if last:

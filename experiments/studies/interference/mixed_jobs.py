@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ...metrics import mean_interval
-from ...plotting.drawing import Row, polish, routings, style_of
+from ...plotting.drawing import Row, paper_style, polish, routings
 from ...plotting.jobs import MIXED, job_title
 from .runs import bars, comm_time, error_lengths, legend, over_time
 from .runs import mixed as of
@@ -66,9 +66,9 @@ def stall_times(rows: Sequence[Row]) -> Figure:
         ax = figure.add_subplot(grid[0, k])
         errors = error_lengths(local[name]) if np.isfinite(local[name]).all() else None
         look = {"elinewidth": 0.8, "ecolor": "#333333"}
-        ax.bar(range(len(local[name])), local[name][:, 0], color=style_of(name).color, yerr=errors, error_kw=look)
+        ax.bar(range(len(local[name])), local[name][:, 0], color=paper_style(name).color, yerr=errors, error_kw=look)
         ax.set_ylim(0, tallest * 1.05 or 1)
-        ax.set_title(style_of(name).label, fontweight="bold")
+        ax.set_title(paper_style(name).label, fontweight="bold")
         ax.set_xlabel("group")
         if k == 0:
             ax.set_ylabel("stall time of all\nlocal links (ms)")
@@ -99,7 +99,7 @@ def congestion_index(rows: Sequence[Row]) -> Figure:
         _heat_map(ax, indices[name], scale, first=k == 0)
         mean = mean_interval([np.nanmean(own) for own in of_runs[name]])
         interval = "" if np.isnan(mean.low) else f" [{mean.low:.3f}, {mean.high:.3f}]"
-        ax.set_title(f"{style_of(name).label}\nmean {mean.value:.3f}{interval}", fontweight="bold")
+        ax.set_title(f"{paper_style(name).label}\nmean {mean.value:.3f}{interval}", fontweight="bold")
     figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="congestion index", shrink=0.85, pad=0.01)
     return figure
 
@@ -122,8 +122,8 @@ def latency_and_throughput(rows: Sequence[Row]) -> Figure:
     left.grid(False, axis="x")
     for name in names:
         time, (mean, low, high) = over_time(of(rows, name), *(f"{job}.gb_per_ms" for job in MIXED))
-        right.fill_between(time, low, high, color=style_of(name).color, alpha=0.2, linewidth=0)
-        right.plot(time, mean, color=style_of(name).color, linewidth=1.5)
+        right.fill_between(time, low, high, color=paper_style(name).color, alpha=0.2, linewidth=0)
+        right.plot(time, mean, color=paper_style(name).color, linewidth=1.5)
     right.set_xlabel("time (ms)")
     right.set_ylabel("system throughput (GB/ms)")
     right.set_xlim(left=0)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...plotting.drawing import Row, latency_axis, polish, routings, style_of
+from ...plotting.drawing import Row, latency_axis, paper_style, polish, routings
 from ...plotting.jobs import job_title
 from .runs import DETAIL, background_job, legend, over_time, pair
 
@@ -73,5 +73,5 @@ def _draw(rows: Sequence[Row], target: str, background: str, names: Sequence[str
 
 def _line(ax: Axes, runs: Sequence[Row], quantity: str, name: str, look: dict[str, Any]) -> None:
     time, (mean, low, high) = over_time(runs, quantity)
-    ax.fill_between(time, low, high, color=style_of(name).color, alpha=0.2, linewidth=0, zorder=1.5)
-    ax.plot(time, mean, color=style_of(name).color, zorder=3 if name == "q_adaptive" else 2, **look)
+    ax.fill_between(time, low, high, color=paper_style(name).color, alpha=0.2, linewidth=0, zorder=1.5)
+    ax.plot(time, mean, color=paper_style(name).color, zorder=3 if name == "q_adaptive" else 2, **look)

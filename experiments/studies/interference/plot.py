@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from ...metrics import Interval, mean_interval
-from ...plotting.drawing import Row, routings, style_of
+from ...plotting.drawing import Row, paper_style, routings
 from ...plotting.jobs import MIXED, backgrounds, comm_ms, job_title, targets
 from . import blame, mixed_jobs, pair_series, pair_times
 from .runs import PLACEMENT, background_job, comm_time, mixed, pair, placements, slowdown, times
@@ -130,7 +130,7 @@ def throughput(rows: Sequence[Row], routing: str) -> NDArray[np.float64]:
 def summary(rows: Sequence[Row]) -> str:
     """Markdown: the order of the routings, the cases in which Q-adaptive is not the fastest, and every pair."""
     names = routings(rows)
-    labels = [style_of(name).label for name in names]
+    labels = [paper_style(name).label for name in names]
     cases = interfered(rows)
     alone = {
         target: {name: times(pair(rows, target, "none", name), target) for name in names} for target in targets(rows)
@@ -138,7 +138,7 @@ def summary(rows: Sequence[Row]) -> str:
     several = len(placements(rows)) > 1
     lines = [
         "## Order of the routings\n",
-        f"Geometric means of communication times, relative to {style_of(Q).label}"
+        f"Geometric means of communication times, relative to {paper_style(Q).label}"
         + f", with 95 % intervals over {len(placements(rows))} placements" * several
         + ".\n",
         f"| | {' | '.join(labels)} |",
@@ -172,7 +172,7 @@ def summary(rows: Sequence[Row]) -> str:
     )
     lines += [
         "",
-        f"{style_of(Q).label} is not the fastest in {len(worse)} of {len(cases)} cases{': ' * bool(worse)}{listed}.",
+        f"{paper_style(Q).label} is not the fastest in {len(worse)} of {len(cases)} cases{': ' * bool(worse)}{listed}.",
     ]
 
     lines += [
@@ -201,7 +201,7 @@ def _ended(rows: Sequence[Row]) -> list[str]:
     # After the end of its background, a target runs alone.
     several = len(placements(rows)) > 1
     early = [
-        f"{job_title(target)} with {job_title(other)} ({style_of(name).label}"
+        f"{job_title(target)} with {job_title(other)} ({paper_style(name).label}"
         + f", placement {run[PLACEMENT]}" * several
         + ")"
         for target in targets(rows)

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...metrics import Interval, mean_interval
-from ...plotting.drawing import Row, style_of
+from ...plotting.drawing import Row, paper_style
 from ...plotting.jobs import comm_ms
 from ...plotting.players import player_of
 
@@ -128,7 +128,7 @@ def bars(ax: Axes, heights: Sequence[Sequence[Interval]], names: Sequence[str]) 
             [group + (k - (len(names) - 1) / 2) * width for group in range(len(heights))],
             own[:, 0],
             width * 0.9,
-            color=style_of(name).color,
+            color=paper_style(name).color,
             yerr=error_lengths(own) if np.isfinite(own).any(axis=0).all() else None,
             error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#333333"},
         )
@@ -144,6 +144,6 @@ def error_lengths(intervals: NDArray[np.float64]) -> NDArray[np.float64]:
 def legend(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), lines: bool = False) -> None:
     """Draw one legend above all panels: the routings as squares or lines, then further entries."""
     look: dict[str, Any] = {"linewidth": 2} if lines else {"marker": "s", "markersize": 9, "linestyle": "none"}
-    handles = [Line2D([], [], color=style_of(name).color, label=style_of(name).label, **look) for name in names]
+    handles = [Line2D([], [], color=paper_style(name).color, label=paper_style(name).label, **look) for name in names]
     handles += extra
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
