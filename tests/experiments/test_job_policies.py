@@ -59,32 +59,27 @@ def test_the_pairs_searched_are_those_of_the_worlds() -> None:
 
 
 def test_times_are_geometric_means_over_cases_and_trainings() -> None:
-    players = plot.players_of(rows())
-    reference = players["q_adaptive"]
-    alone = plot.time_of(players["search_jobs"], reference, plot.ALONE)
+    study = plot.Study(rows())
+    alone = study.time_of("search_jobs", plot.ALONE)
     assert alone.value == pytest.approx((0.9 * 0.8) ** 0.5)
     # The standard error of two logarithms is half their difference, and the quantile of Student's t is 12.7062.
     half = 12.7062 * math.log(0.9 / 0.8) / 2
     assert math.log(alone.high / alone.value) == pytest.approx(half, rel=1e-5)
-    halo3d = plot.time_of(players["search_jobs"], reference, "halo3d")
-    assert halo3d.value == pytest.approx((0.45 * 0.8) ** 0.5)
+    assert study.time_of("search_jobs", "halo3d").value == pytest.approx((0.45 * 0.8) ** 0.5)
     # 30 pairs and six jobs of the mix. Six of the pairs run next to Halo3D.
-    every = plot.time_of(players["search_jobs"], reference, plot.ALL)
+    every = study.time_of("search_jobs", plot.ALL)
     assert every.value == pytest.approx((0.45**6 * 0.9**30 * 0.8**36) ** (1 / 72))
-    dqn = plot.time_of(players["dqn"], reference, plot.ALL)
-    assert tuple(dqn) == pytest.approx((1.1, 1.1, 1.1))  # equal on every placement
+    assert tuple(study.time_of("dqn", plot.ALL)) == pytest.approx((1.1, 1.1, 1.1))  # equal on every placement
 
 
 def test_slowdown_throughput_and_worst_case() -> None:
-    players = plot.players_of(rows())
-    reference, dqn = players["q_adaptive"], players["dqn"]
-    assert dqn.slowdowns == pytest.approx(np.full((1, 3), 2.0))
-    assert plot.throughput_of(players["search_jobs"], reference).value == pytest.approx(2**0.5)
-    case, ratio = plot.worst_case(dqn, reference)
+    study = plot.Study(rows())
+    assert study.slowdowns("dqn") == pytest.approx(np.full((1, 3), 2.0))
+    assert study.throughput_of("search_jobs").value == pytest.approx(2**0.5)
+    case, ratio = study.worst_case("dqn")
     assert (case.split()[1], ratio) == ("with", pytest.approx(1.1))
     made = [dict(one) for one in rows()]
     for one in made:
         if one["policy"] == "dqn" and one["workload.name"] == "mixed":
             one["jobs.lqcd.comm_time_mean_ns"] *= 3
-    worse = plot.players_of(made)
-    assert plot.worst_case(worse["dqn"], worse["q_adaptive"]) == ("lqcd mixed", pytest.approx(3.3))
+    assert plot.Study(made).worst_case("dqn") == ("lqcd mixed", pytest.approx(3.3))

@@ -1,9 +1,9 @@
 """Draws communication times of jobs relative to Q-adaptive, with intervals over placements and trainings."""
 
+import itertools
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...plotting.drawing import Row, key_line, legend_of, polish, routings, styl
 from ...plotting.jobs import BACKGROUNDS, MIXED, TARGETS, comm_ms
 from ...plotting.markdown import cost, section
 from ...plotting.players import player_of
+from ...plotting.runs import Runs
 
 REFERENCE = "q_adaptive"
 ALONE, MIX, UNSEARCHED, ALL = "alone", "mixed", "pairs not searched", "all but alone"
@@ -30,7 +31,6 @@ SEARCHED = {
 }
 
 OVER_SEEDS = "95 % intervals over the placements, and over the trainings if there are several"
-_PLACEMENT = "workload.placement_seed"
 _TRAINING = re.compile(r"(?P<family>.+)_seed\d+")
 _TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0)
 _COARSE_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
@@ -39,28 +39,33 @@ Case = tuple[str | None, str]
 """A target and its background, or (None, MIX)."""
 
 
-@dataclass(frozen=True)
-class Player:
-    """All runs of a routing, or of all trainings of a policy.
+class Study:
+    """The rows by player, placement and case. A player is a routing, or all trainings of a policy."""
 
-    Args:
-        name: The name of the routing or of the family of trainings.
-        rows: The rows of each training by placement and case. A routing counts as one training.
-    """
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.runs = Runs(rows, training=player_of, placement="workload.placement_seed", case=_case)
+        order: list[Case] = [*((target, other) for other in BACKGROUNDS for target in TARGETS), (None, MIX)]
+        self.cases = sorted(self.runs.values("case"), key=order.index)
+        self.placements = sorted(self.runs.values("placement"))
+        self.trained = {player_of(row) for row in rows if row["routing.name"] == "policy"}
+        self.players = self._players()
 
-    name: str
-    rows: Mapping[str, Mapping[int, Mapping[Case, Row]]]
-
-    @property
-    def trained(self) -> bool:
-        """Whether it is a policy."""
-        cases = next(iter(next(iter(self.rows.values())).values()))
-        return bool(cases[self.cases[0]]["routing.name"] == "policy")
-
-    @property
-    def cases(self) -> list[Case]:
-        """The cases of every training and placement."""
-        return list(next(iter(next(iter(self.rows.values())).values())))
+    def _players(self) -> dict[str, list[str]]:
+        """The trainings of each player. Several trained policies `<name>_seed<k>` are trainings of `<name>`."""
+        names, families = routings(self.rows), dict[str, list[str]]()
+        if REFERENCE not in names:
+            raise ValueError(f"no row for routing {REFERENCE}")
+        for name in names:
+            match = _TRAINING.fullmatch(name) if name in self.trained else None
+            # A family is not a routing.
+            family = match["family"] if match and match["family"] not in set(names) - self.trained else name
+            families.setdefault(family, []).append(name)
+        # A single training keeps its own name.
+        return {
+            family if len(own) > 1 else own[0]: sorted(own, key=lambda name: (len(name), name))
+            for family, own in families.items()
+        }
 
     @cached_property
     def groups(self) -> dict[str, list[tuple[Case, str]]]:
@@ -73,47 +78,81 @@ class Player:
         unsearched = [(case, job) for case, job in every if case[1] != MIX and case not in SEARCHED]
         return found | ({UNSEARCHED: unsearched} if unsearched else {}) | {ALL: every}
 
-    def times(self, group: str) -> NDArray[np.float64]:
-        """Log communication times in ms, [trainings, placements, cases of the group]."""
-        return self._numbers(lambda cases: [np.log(comm_ms(cases[case], job)) for case, job in self.groups[group]])
+    def _numbers(self, player: str, number: Callable[[Callable[[Case], Row]], Any]) -> NDArray[np.float64]:
+        """A number, or several, of each training and placement. `number` gets a function from a case to its row."""
+        return np.array(
+            [
+                [number(lambda case: self.runs.at(training=t, placement=p, case=case)[0]) for p in self.placements]  # noqa: B023
+                for t in self.players[player]
+            ]
+        )
 
-    @cached_property
-    def slowdowns(self) -> NDArray[np.float64]:
+    def times(self, player: str, group: str) -> NDArray[np.float64]:
+        """Log communication times relative to the reference, [trainings, placements, cases of the group]."""
+        own, other = (
+            self._numbers(name, lambda row: [np.log(comm_ms(row(case), job)) for case, job in self.groups[group]])
+            for name in (player, REFERENCE)
+        )
+        return own - other
+
+    def time_of(self, player: str, group: str) -> Interval:
+        """The communication time relative to the reference in a group, as the geometric mean over its cases."""
+        return _exp(crossed_interval(np.mean(self.times(player, group), axis=2)))
+
+    def slowdowns(self, player: str) -> NDArray[np.float64]:
         """The greatest slowdown of a target by a background, [trainings, placements]."""
         pairs = [(target, other) for target, other in self.cases if target and other != "none"]
         return self._numbers(
-            lambda cases: max(comm_ms(cases[one], one[0]) / comm_ms(cases[one[0], "none"], one[0]) for one in pairs)
+            player, lambda row: max(comm_ms(row(one), one[0]) / comm_ms(row((one[0], "none")), one[0]) for one in pairs)
         )
 
-    @cached_property
-    def throughput(self) -> NDArray[np.float64]:
-        """Log throughput of all jobs in GB/ms, [trainings, placements, runs with more than one job]."""
+    def throughput(self, player: str) -> NDArray[np.float64]:
+        """Log throughput of all jobs relative to the reference, the mean over runs with several, [trainings, placements]."""
         several = [case for case in self.cases if case[1] != "none"]
-        return self._numbers(lambda cases: [np.log(cases[case]["system_throughput_gb_per_ms"]) for case in several])
+        own, other = (
+            self._numbers(name, lambda row: [np.log(row(case)["system_throughput_gb_per_ms"]) for case in several])
+            for name in (player, REFERENCE)
+        )
+        return np.mean(own - other, axis=2)  # type: ignore[no-any-return]
 
-    def _numbers(self, number: Any) -> NDArray[np.float64]:
-        return np.array([[number(cases) for cases in one.values()] for one in self.rows.values()])
+    def throughput_of(self, player: str) -> Interval:
+        """The throughput of all jobs relative to the reference, as the geometric mean over runs with several jobs."""
+        return _exp(crossed_interval(self.throughput(player)))
+
+    def worst_case(self, player: str) -> tuple[str, float]:
+        """The case with the largest time relative to the reference, and this ratio, from means over all its runs."""
+        means = np.mean(self.times(player, ALL), axis=(0, 1))
+        (_, other), job = self.groups[ALL][int(np.argmax(means))]
+        return f"{job} {title_of(other)}", float(np.exp(means.max()))
+
+
+def _case(row: Row) -> Case:
+    return (row["workload.target"], row["workload.background"]) if row["workload.name"] == "pair" else (None, MIX)
+
+
+def _exp(interval: Interval) -> Interval:
+    return Interval(*map(float, np.exp(interval)))
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """Times relative to Q-adaptive by background, the greatest slowdown, and the system throughput."""
-    players = players_of(rows)
+    study = Study(rows)
+    players = list(study.players)
     figure = Figure(figsize=(13, 4.8), layout="constrained")
     times, slowdowns, throughput = figure.subplots(1, 3, width_ratios=[4, 1.2, 1.2])
-    _draw_times(times, players)
-    reference = players[REFERENCE]
-    for k, one in enumerate(players.values()):
-        relative = np.exp(np.mean(one.throughput - reference.throughput, axis=2))
-        shown = [(slowdowns, crossed_interval(one.slowdowns), one.slowdowns)]
-        for ax, interval, values in [*shown, (throughput, throughput_of(one, reference), relative)]:
-            _point(ax, k, interval, one.name)
-            ax.plot(np.full(values.size, k + 0.25), values.ravel(), ".", color=style_of(one.name).color, alpha=0.5)
+    _draw_times(times, study)
+    for k, name in enumerate(players):
+        several, relative = study.slowdowns(name), np.exp(study.throughput(name))
+        shown = ((slowdowns, crossed_interval(several), several), (throughput, study.throughput_of(name), relative))
+        for ax, interval, values in shown:
+            _point(ax, k, interval, name)
+            ax.plot(np.full(values.size, k + 0.25), values.ravel(), ".", color=style_of(name).color, alpha=0.5)
     slowdowns.set_title("greatest slowdown\nof a target", fontweight="bold")
     slowdowns.set_ylim(bottom=1)
     throughput.set_title(f"throughput of all jobs\n/ {REFERENCE}", fontweight="bold")
     throughput.axhline(1, color="#333333", linewidth=1)
     for ax in (slowdowns, throughput):
-        ax.set_xticks(range(len(players)), list(players), rotation=35, ha="right")
+        ax.set_xticks(range(len(players)), players, rotation=35, ha="right")
         ax.set_xlim(-0.6, len(players) - 0.4)
         polish(ax)
         ax.grid(False, axis="x")
@@ -121,14 +160,12 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _draw_times(ax: Axes, players: Mapping[str, Player]) -> None:
-    reference = players[REFERENCE]
-    groups = list(reference.groups)
-    others = [one for one in players.values() if one is not reference]
+def _draw_times(ax: Axes, study: Study) -> None:
+    groups = list(study.groups)
+    others = [name for name in study.players if name != REFERENCE]
     width = 0.8 / max(len(others), 1)
-    for k, one in enumerate(others):
-        for g, group in enumerate(groups):
-            _point(ax, g + (k - (len(others) - 1) / 2) * width, time_of(one, reference, group), one.name)
+    for (k, name), (g, group) in itertools.product(enumerate(others), enumerate(groups)):
+        _point(ax, g + (k - (len(others) - 1) / 2) * width, study.time_of(name, group), name)
     ax.axhline(1, color=style_of(REFERENCE).color, linewidth=1.5)
     for g in range(1, len(groups)):
         ax.axvline(g - 0.5, color="#e6e6e6", linewidth=0.7, zorder=0)
@@ -155,113 +192,49 @@ def _point(ax: Axes, x: float, interval: Interval, name: str) -> None:
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
     # The expected numbers are for the shipped policy, even if the rows have further policies.
-    names = ("search_jobs", REFERENCE, "ugal_group")
-    players = players_of([row for row in rows if player_of(row) in names])
-    ours, reference, ugal = (players[name] for name in names)
-    unsearched = time_of(ours, reference, UNSEARCHED).value if UNSEARCHED in ours.groups else None
+    study = Study([row for row in rows if player_of(row) in ("search_jobs", REFERENCE, "ugal_group")])
+    ours, reference = (float(np.mean(study.slowdowns(name))) for name in ("search_jobs", REFERENCE))
     return {
-        "search_jobs_over_q_adaptive": time_of(ours, reference, ALL).value,
-        "search_jobs_on_pairs_not_searched": unsearched,
-        "greatest_slowdown_over_q_adaptive": float(np.mean(ours.slowdowns) / np.mean(reference.slowdowns)),
-        "throughput_over_q_adaptive": throughput_of(ours, reference).value,
-        "ugal_group_over_q_adaptive": time_of(ugal, reference, ALL).value,
+        "search_jobs_over_q_adaptive": study.time_of("search_jobs", ALL).value,
+        "search_jobs_on_pairs_not_searched": (
+            study.time_of("search_jobs", UNSEARCHED).value if UNSEARCHED in study.groups else None
+        ),
+        "greatest_slowdown_over_q_adaptive": ours / reference,
+        "throughput_over_q_adaptive": study.throughput_of("search_jobs").value,
+        "ugal_group_over_q_adaptive": study.time_of("ugal_group", ALL).value,
     }
 
 
 def summary(rows: Sequence[Row]) -> str:
     """Markdown tables of every policy relative to Q-adaptive, with its worst case, and of every training."""
-    players = players_of(rows)
-    reference = players[REFERENCE]
+    study = Study(rows)
 
-    def cells(one: Player, groups: Sequence[str]) -> list[str]:
-        case, ratio = worst_case(one, reference)
-        numbers = [f"{ratio:.3f} {case}", _text(crossed_interval(one.slowdowns), 2)]
-        return [*(_text(time_of(one, reference, g)) for g in groups), *numbers, _text(throughput_of(one, reference))]
+    def cells(study: Study, name: str, groups: Sequence[str]) -> list[str]:
+        case, ratio = study.worst_case(name)
+        slowdown = _text(crossed_interval(study.slowdowns(name)), 2)
+        if name == REFERENCE:
+            return [*["1"] * (len(groups) + 1), slowdown, "1"]
+        times = (_text(study.time_of(name, group)) for group in groups)
+        return [*times, f"{ratio:.3f} {case}", slowdown, _text(study.throughput_of(name))]
 
-    lines = []
-    for one in players.values():
-        trainings = str(len(one.rows)) if one.trained else "-"
-        own = cells(one, list(reference.groups))
-        if one is reference:
-            own = ["1"] * (len(own) - 2) + [own[-2], "1"]
-        lines.append([one.name, trainings, *own])
     heads = ["worst case", "greatest slowdown", "throughput"]
-    note = (
-        f"Geometric means over the cases, with 95 % intervals over the {len(next(iter(reference.rows.values())))} "
-        "placements, and over trainings if there are several. For a policy with one training, the intervals describe "
-        "this training. The worst case has the largest mean over placements and trainings."
-    )
-    heads_of_all = ["", "trainings", *map(title_of, reference.groups), *heads]
-    parts = [section(f"Communication time relative to {REFERENCE}", heads_of_all, lines, note)]
-    several = [
-        Player(name, {name: own}) for one in players.values() if len(one.rows) > 1 for name, own in one.rows.items()
+    lines = [
+        [name, str(len(own)) if own[0] in study.trained else "-", *cells(study, name, list(study.groups))]
+        for name, own in study.players.items()
     ]
+    note = (
+        f"Geometric means over the cases, with 95 % intervals over the {len(study.placements)} placements, and over "
+        "trainings if there are several. For a policy with one training, the intervals describe this training. The "
+        "worst case has the largest mean over placements and trainings."
+    )
+    heads_of_all = ["", "trainings", *map(title_of, study.groups), *heads]
+    parts = [section(f"Communication time relative to {REFERENCE}", heads_of_all, lines, note)]
+    several = [name for own in study.players.values() if len(own) > 1 for name in own]
     if several:
-        lines = [[one.name, *cells(one, [ALL])] for one in several]
+        alone = {name: Study([row for row in rows if player_of(row) in (name, REFERENCE)]) for name in several}
+        lines = [[name, *cells(one, name, [ALL])] for name, one in alone.items()]
         parts.append(section("Every training", ["", title_of(ALL), *heads], lines))
     return "\n".join([*parts, cost(rows)])
-
-
-def players_of(rows: Sequence[Row]) -> dict[str, Player]:
-    """The players in the rows by name. Several trained policies `<name>_seed<k>` are trainings of one player, `<name>`.
-
-    Raises:
-        ValueError: a player lacks a run that another player has.
-    """
-    found = {name: _by_placement([row for row in rows if player_of(row) == name]) for name in routings(rows)}
-    if REFERENCE not in found:
-        raise ValueError(f"no row of routing {REFERENCE}")
-    wanted = dict.fromkeys((k, case) for placements in found.values() for k, own in placements.items() for case in own)
-    for name, placements in found.items():
-        for placement, (target, other) in wanted:
-            if (target, other) not in placements.get(placement, {}):
-                what = "the mixed jobs" if target is None else f"target {target}, background {other}"
-                raise ValueError(f"no row for {what}, placement {placement} and routing {name}")
-    trained = {player_of(row) for row in rows if row["routing.name"] == "policy"}
-    families: dict[str, list[str]] = {}
-    for name in found:
-        match = _TRAINING.fullmatch(name) if name in trained else None
-        # A family is not a routing.
-        family = match["family"] if match and match["family"] not in set(found) - trained else name
-        families.setdefault(family, []).append(name)
-    # A single training keeps its own name.
-    named = ((family if len(members) > 1 else members[0], members) for family, members in families.items())
-    return {
-        name: Player(name, {one: found[one] for one in sorted(own, key=lambda n: (len(n), n))}) for name, own in named
-    }
-
-
-def _case(row: Row) -> Case:
-    return (row["workload.target"], row["workload.background"]) if row["workload.name"] == "pair" else (None, MIX)
-
-
-def _by_placement(rows: Sequence[Row]) -> dict[int, dict[Case, Row]]:
-    order: list[Case] = [*((target, other) for other in BACKGROUNDS for target in TARGETS), (None, MIX)]
-    found: dict[int, dict[Case, Row]] = {}
-    for row in sorted(rows, key=lambda row: (row[_PLACEMENT], order.index(_case(row)))):
-        found.setdefault(row[_PLACEMENT], {})[_case(row)] = row
-    return found
-
-
-def time_of(one: Player, reference: Player, group: str) -> Interval:
-    """The communication time relative to the reference in a group, as the geometric mean over its cases."""
-    return _ratio(one.times(group), reference.times(group))
-
-
-def throughput_of(one: Player, reference: Player) -> Interval:
-    """The throughput of all jobs relative to the reference, as the geometric mean over runs with several jobs."""
-    return _ratio(one.throughput, reference.throughput)
-
-
-def _ratio(own: NDArray[np.float64], other: NDArray[np.float64]) -> Interval:
-    return Interval(*map(float, np.exp(crossed_interval(np.mean(own - other, axis=2)))))
-
-
-def worst_case(one: Player, reference: Player) -> tuple[str, float]:
-    """The case with the largest time relative to the reference, and this ratio, from means over all runs of a case."""
-    means = np.mean(one.times(ALL) - reference.times(ALL), axis=(0, 1))
-    (_, other), job = one.groups[ALL][int(np.argmax(means))]
-    return f"{job} {title_of(other)}", float(np.exp(means.max()))
 
 
 def title_of(group: str) -> str:
