@@ -131,5 +131,6 @@ def _grid_sizes(dimensions: int, least: int, most: int, nodes: int) -> list[list
 # Resolvers: a file in the folder of a figure, a value of a study's `config.yaml`, and all sizes of grids with up to a
 # number of nodes: ${figure_file:effective_bisection/moench.csv}, ${of_study:interference,presets.quick.targets} and
 # ${grid_sizes:3,2,8,392} for 2 to 8 nodes in each of three dimensions.
-for _name, _resolver in {"figure_file": _figure_file, "of_study": _of_study, "grid_sizes": _grid_sizes}.items():
-    OmegaConf.register_new_resolver(_name, _resolver, replace=True)
+OmegaConf.register_new_resolver("figure_file", _figure_file, replace=True)
+OmegaConf.register_new_resolver("of_study", _of_study, replace=True)
+OmegaConf.register_new_resolver("grid_sizes", _grid_sizes, replace=True)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import matplotlib
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -199,7 +200,7 @@ def latency_axis(ax: Axes) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
-def legend_of(figure: Figure, handles: Sequence[Line2D], columns: int | None = None) -> None:
+def legend_of(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
     """Draw a legend of given entries above all panels, with up to six columns unless a number is given."""
     columns = columns or min(len(handles), 6)
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)

@@ -44,7 +44,7 @@ def draw_bars(
     """
     heights = np.asarray(values, dtype=float)
     count, size = heights.shape
-    places = (np.arange(count) - (count - 1) / 2)[:, None] * width / count + np.arange(size)
+    places: NDArray[np.float64] = (np.arange(count) - (count - 1) / 2)[:, None] * width / count + np.arange(size)
     tops = heights.copy()
     bar, line = (ax.bar, ax.vlines) if along == "x" else (ax.barh, ax.hlines)
     for k, own in enumerate(places):

@@ -48,8 +48,8 @@ def buffers_text(rows: Sequence[Mapping[str, Any]]) -> str:
     The text is empty if there is one routing, or if a row does not tell its buffers.
     """
     own = [row for row in rows if row.get("routing.name") is not None]
-    flits = {row.get(PORT_BUFFER) for row in own}
-    if len({row.get("routing.engine") or player_of(row) for row in own}) < 2 or None in flits:
+    flits = [row[PORT_BUFFER] for row in own if row.get(PORT_BUFFER)]
+    if len({row.get("routing.engine") or player_of(row) for row in own}) < 2 or len(flits) < len(own):
         return ""
     low, high = min(flits), max(flits)
     if low == high:

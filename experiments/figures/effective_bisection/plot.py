@@ -69,9 +69,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def draw_engines(
-    ax: Axes, found: Mapping[str, Mapping[str, float]], published: Mapping[str, Mapping[str, float]]
-) -> None:
+def draw_engines(ax: Axes, found: dict[str, dict[str, float]], published: Mapping[str, Mapping[str, float]]) -> None:
     """A line per network with a mark per engine. Large hollow marks show the tables of OpenSM."""
     # Many marks of a network have equal values, so each engine has its own height.
     heights = dict(zip(STYLES, np.linspace(0.34, -0.34, len(STYLES)), strict=True))

@@ -41,7 +41,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ax.set_xlabel("time since the start (µs)")
         polish(ax)
     panels[0].set_ylabel("mean latency per interval (ns)")
-    handles: list[Any] = [key_line(replace(style_of(name), marker="")) for name in ROUTINGS]
+    handles = [key_line(replace(style_of(name), marker="")) for name in ROUTINGS]
     legend_of(figure, [*handles, Patch(color=_DOWN, label=failure.words)])
     return figure
 

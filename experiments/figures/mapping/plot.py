@@ -60,7 +60,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ax.set_title(title, fontweight="bold", loc="left")
     for ax, label in zip(panels[-1], QUANTITIES.values(), strict=True):
         ax.set_xlabel(label)
-    handles: list[Any] = [Patch(color=color, label=label) for label, color in APPLICATIONS.values()]
+    handles = [Patch(color=color, label=label) for label, color in APPLICATIONS.values()]
     legend_of(figure, [*handles, Line2D([], [], label="published for nlpkkt240, mappings not named", **_PUBLISHED)])
     return figure
 

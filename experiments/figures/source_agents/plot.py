@@ -78,7 +78,7 @@ def _failed(row: Row) -> bool:
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """A column per network, a row per size of the messages and per pattern: each routing, without and with failures."""
     study = Study(rows)
-    lines = [*study.sizes, *PATTERNS]
+    lines: list[int | str] = [*study.sizes, *PATTERNS]
     figure = Figure(figsize=(13, 2.7 * len(lines)), layout="constrained")
     for ax, (demand, network) in zip(
         figure.subplots(len(lines), len(_NETWORKS)).flat, itertools.product(lines, _NETWORKS), strict=True
