@@ -15,8 +15,8 @@ from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
 from flitgym.experiments.plotting.jobs import TARGETS
 from flitgym.experiments.results.rows import row
-from flitgym.experiments.running.one_run import execute, prepare
-from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.running.sweep import PlannedRun
 from flitgym.experiments.studies.interference import mixed_jobs, plot
 from flitgym.experiments.studies.interference.runs import comm_time, mixed, over_time, pair, slowdown
 from flitgym.experiments.terminal.progress import no_report
@@ -87,13 +87,6 @@ def test_paper_has_the_sizes_of_the_study() -> None:
             assert [job["ranks"] for job in jobs] == [140, 138, 140, 139, 256, 243]
         else:
             assert [job["ranks"] for job in jobs] == [512 if job["motif"] == "lulesh" else 528 for job in jobs]
-
-
-@pytest.mark.deep
-def test_every_run_of_quick_can_be_built() -> None:
-    for run in planned("interference", "quick"):
-        if run.plain["routing"]["name"] == "par":
-            prepare(run.config)
 
 
 @pytest.mark.deep
@@ -168,19 +161,6 @@ def test_row_of_a_run(tmp_path: Path) -> None:
     assert flat["groups.local_links"] == [12.0] * 9
     np.testing.assert_array_equal(flat["groups.global_links"], 1 - np.eye(9))
     assert np.sum(flat["groups.global_bytes"]) > 0
-
-
-def test_an_unfinished_run_does_not_stop_the_others(tmp_path: Path) -> None:
-    small = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=ur"]
-    axis = [{"workload.max_ns": 1000}, {"workload.target_params": {"iterations": 2}}]
-    runs = expand(small, [{"overrides": [], "sweep": {"seed": [1, 2]}, "together": [axis]}], tmp_path)
-    assert len(runs) == 4
-    with pytest.raises(RunFailedError) as failure:
-        run_all(runs, "test", workers=1, keep_going=True)
-    assert len(str(failure.value).splitlines()) >= 2
-    assert str(failure.value).count("workload.max_ns=1000") == 2
-    done = [run for run in runs if (run.directory / "result.json").exists() and run.plain["workload"]["max_ns"] > 1000]
-    assert len(done) == 2
 
 
 @pytest.mark.deep

@@ -59,12 +59,6 @@ def test_a_column_against_another(study: Path, drawn: list[Axes], capsys: pytest
         assert [tuple(point) for point in line.get_xydata()] == own  # type: ignore[union-attr]
 
 
-def test_defaults_are_the_swept_keys_and_the_latency(study: Path, drawn: list[Axes]) -> None:
-    plot.command([str(study), "by=routing", "format=svg"])
-    assert (study / "packet_latency_mean_ns_against_traffic.load.svg").exists()
-    assert [str(line.get_label()) for line in drawn[0].get_lines()] == ["minimal", "par"]
-
-
 @pytest.mark.parametrize(
     ("words", "names"),
     [
@@ -110,12 +104,7 @@ def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str])
     ("words", "error", "message"),
     [
         (["y=acepted_load"], ConfigError, r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"),
-        (["x=traffic.laod"], ConfigError, r"x: unknown column 'traffic\.laod'; did you mean 'traffic\.load'\?"),
-        (["by=rooting"], ConfigError, r"by: unknown column 'rooting'; did you mean 'routing'\?"),
         (["y=state_hash"], ConfigError, "y: the column 'state_hash' has no numbers"),
-        (["z=1"], ConfigError, "z=1: unknown key 'z'; valid keys: by, format, out, x, y"),
-        (["y="], ConfigError, "y: a value is missing"),
-        (["--hlep"], ConfigError, "unknown option '--hlep'; did you mean '--help'"),
         (["format=jpg"], ConfigError, "format: unknown format 'jpg'"),
         (["out=a.jpg"], ConfigError, "out: unknown format 'jpg'"),
         (["another"], CommandError, "takes one folder, not 2"),
@@ -124,11 +113,6 @@ def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str])
 def test_mistakes_are_refused(study: Path, words: list[str], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         plot.command([str(study), *words])
-
-
-def test_a_folder_without_runs(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"no run below .*flitgym simulate"):
-        plot.command([str(tmp_path), "y=p99"])
 
 
 def test_damaged_runs_are_named(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,11 +74,6 @@ def test_every_run_has_the_paper_s_system(preset: str) -> None:
         assert (traffic["packet_flits"], traffic["packet_flits_max"]) == (1, 16)
 
 
-def test_the_learned_routing_is_in_the_paper_preset_alone() -> None:
-    assert {run.plain["routing"]["name"] for run in runs("quick")} == STATIC
-    assert {run.plain["routing"]["name"] for run in runs("paper")} == STATIC | {"q_adaptive"}
-
-
 def test_ideal_rows_meet_every_expected_number() -> None:
     expected = place_of(FIGURE).expected()["numbers"]
     measured = plot.measured(ideal_rows())
@@ -105,22 +100,3 @@ def test_a_latency_curve_ends_at_the_highest_carried_load() -> None:
     assert loads["dimension_order"] == pytest.approx([0.05, 0.2, 0.25])
     assert loads["valiant"] == pytest.approx([0.05, 0.2, 0.5])
     assert loads["omni_war"] == pytest.approx([0.05, 0.2, 0.6, 1.0])
-
-
-def test_table_of_every_curve_holds_bounds_and_brackets() -> None:
-    lines = plot.summary(ideal_rows()).splitlines()
-    assert len([line for line in lines if line.startswith("|")]) == 2 + len(plot.PATTERNS) * len(STATIC)
-    (line,) = (line for line in lines if line.startswith("| DCR | DimWAR |"))
-    assert line.endswith("| 0.062 | 0.064 | 0.062 | 0.062 | 100.0% |")
-    (line,) = (line for line in lines if line.startswith("| URBy | UGAL |"))
-    assert line.endswith("| 0.125 | 0.128 | 0.125 | 0.500 | 25.0% |")
-
-
-def test_bounds_are_ordered() -> None:
-    for pattern in plot.PATTERNS:
-        dor, minimal, any_routing = (
-            plot.bound(pattern, name) for name in ("dimension_order", "minimal_adaptive", "omni_war")
-        )
-        assert 0 < dor <= minimal <= any_routing <= 1
-        assert plot.bound(pattern, "q_adaptive") == plot.bound(pattern, "dim_war") <= any_routing
-        assert plot.bound(pattern, "valiant") == 0.5

@@ -108,11 +108,6 @@ def test_a_curve_is_the_mean_of_the_seeds_with_its_interval() -> None:
     assert legend_of(sweep_figure(copies))[2] == "95 % interval, 1 to 3 seeds"
 
 
-def test_one_seed_has_no_interval() -> None:
-    ax = curves([row for row in GRID if row["seed"] == 1], "load", "latency", "routing", Figure().subplots())
-    assert bars(ax) == []
-
-
 def test_a_seed_that_ran_twice_counts_once() -> None:
     rows = [traffic_row("par", 0.1, 1, 100.0), traffic_row("par", 0.1, 2, 200.0)]
     twice = [*rows, traffic_row("par", 0.1, 2, 200.0, **{"run.threads": 4})]
@@ -127,13 +122,6 @@ def test_runs_of_different_things_are_different_lines() -> None:
     assert drawn(ax)["par, vcs=5"] == [(load, 1.0) for load in LOADS]
     looks = {(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}
     assert len(looks) == 4
-
-
-def test_against_a_measured_column() -> None:
-    ax = curves(GRID, "packet_latency_mean_ns", "p99", "routing", Figure().subplots())
-    points = drawn(ax)
-    assert {label: len(line) for label, line in points.items()} == {"minimal": 9, "par": 9}
-    assert all(y == 2 * x for line in points.values() for x, y in line)
 
 
 def test_a_saturated_point_is_hollow_and_a_missing_point_is_a_gap() -> None:
