@@ -15,6 +15,7 @@ ROOTS = {
     "saturate": "flitgym saturate",
     "benchmark": "flitgym benchmark",
     "route": "flitgym route",
+    "reproduce": "flitgym reproduce",
 }
 # Pages that list the options of a group.
 PAGES = {

@@ -368,7 +368,7 @@ def commands() -> str:
         "# Commands\n\nThis page lists the keys of the commands with their defaults. An override is a word "
         "`key=value`. Some keys choose an option of a group. The keys of the option start with the name of the group "
         "(`topology=dragonfly topology.groups=9`), and the page of the group lists them. `--help` lists the keys of "
-        "`flitgym reproduce`, `flitgym export`, `flitgym plot`, `flitgym compare` and `flitgym report`.\n"
+        "`flitgym export`, `flitgym plot`, `flitgym compare` and `flitgym report`.\n"
     )
     for root, command in ROOTS.items():
         path = Path(CONFIG_DIR) / f"{root}.yaml"
