@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.configs import core_sections, has_workload
-from flitgym.experiments import reproduce
+from flitgym.experiments.comparison.published import differences, draw
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.places import available, plan
 from flitgym.experiments.plotting.players import player_of
@@ -95,7 +95,7 @@ def test_a_figure_draws_further_policies_with_its_own(figure: str, tmp_path: Pat
     (further,) = policies_of([{"name": "mine", "routing": "par"}])
     played = plan(place, "quick", Path("results"), further)
     rows = [*quick(figure), *({**synthetic_row(run), "policy": "mine"} for run in played)]
-    reproduce.draw(figure, place, rows, tmp_path, "quick")
+    draw(figure, place, rows, tmp_path, "quick")
     assert "mine" in (tmp_path / f"{figure}.svg").read_text()
     assert "mine |" in (tmp_path / "differences.md").read_text()
     script = place.script
@@ -127,14 +127,14 @@ CURVES = ("hpdc21_convergence", "hpdc21_load_latency", "link_failure", "link_rec
             for job in ("allreduce", "halo", "mpigraph", "bisection")
         ),
         ("angara_tables", {"topology.sizes": [3, 5], "engine.name": "angara_sssp"}, r"torus \(3, 5\) and engine ang"),
-        ("angara_tables", {"job": "cg", "routing.engine": "angara_sssp"}, "cg under angara_sssp"),
+        ("angara_tables", {"job": "cg", "routing.engine": "angara_sssp"}, "kind cg and engine angara_sssp"),
     ],
 )
 def test_a_missing_run_stops_the_figure(figure: str, missing: dict[str, Any], text: str, tmp_path: Path) -> None:
     incomplete = [one for one in quick(figure) if missing != {key: labelled(one).get(key) for key in missing}]
     assert len(incomplete) < len(quick(figure))
     with pytest.raises(ValueError, match=f"no row for .*{text}"):
-        reproduce.draw(figure, place_of(figure), incomplete, tmp_path, "quick")
+        draw(figure, place_of(figure), incomplete, tmp_path, "quick")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -153,12 +153,12 @@ def test_table_of_differences() -> None:
         {"id": "d", "what": "size", "value": 2, "band": {"paper": [1, 3], "other": [0, 9]}, "source": "here"},
     ]
     measured = {"a": 0.45, "b": 120.0, "c": None, "d": 7.0}
-    lines = reproduce.differences("figure", measured, entries).splitlines()
+    lines = differences("figure", measured, entries).splitlines()
     assert "| met | 0.5 | 0.45 | -10.0% | yes (0.4 to any) | here |" in lines
     assert "| missed | 100 | 120 | +20.0% | **no** (any to 110) | there |" in lines
     assert "| absent | 1 | - | - | not measured (any to any) | nowhere |" in lines
     assert lines[-1] == "| size | 2 | 7 | - | only paper, other | here |"
-    (line,) = reproduce.differences("figure", measured, entries, "paper").splitlines()[-1:]
+    (line,) = differences("figure", measured, entries, "paper").splitlines()[-1:]
     assert line == "| size | 2 | 7 | +250.0% | **no** (1 to 3) | here |"
 
 

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from flitgym.experiments import reproduce
+from flitgym.experiments.comparison.published import differences
 from flitgym.experiments.figures.sc19_synthetic import plot
 from flitgym.experiments.plotting.players import pattern_of
 from flitgym.experiments.results.rows import row
@@ -80,7 +80,7 @@ def test_ideal_rows_meet_every_expected_number() -> None:
     assert {key: measured[key] for key in measured if "over_ugal" not in key} == pytest.approx(
         {entry["id"]: entry["value"] for entry in expected if "over_ugal" not in entry["id"]}
     )
-    assert "**no**" not in reproduce.differences(FIGURE, measured, expected)
+    assert "**no**" not in differences(FIGURE, measured, expected)
 
 
 def test_a_curve_above_its_bound_is_noticed() -> None:

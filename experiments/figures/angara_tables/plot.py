@@ -90,8 +90,8 @@ def draw_over_nodes(ax: Axes, tables: Tables, quantity: Callable[[Row], float]) 
 
 def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, float]) -> None:
     """Draw the speed of each kind of communication relative to BFS, as bars for the two other engines."""
-    engines = (GENETIC, SSSP)
-    values = np.array([[100 * (speedup(rows, kind, engine) - 1) for kind in KINDS] for engine in engines])
+    engines, runs = (GENETIC, SSSP), communication(rows)
+    values = np.array([[100 * (speedup(runs, kind, engine) - 1) for kind in KINDS] for engine in engines])
     places = draw_bars(ax, values, [STYLES[e]["color"] for e in engines], list(KINDS.values()), along="y", width=0.76)
     for (e, k), value in np.ndenumerate(values):
         known, at = published.get(f"speedup_{list(KINDS)[k]}"), max(value, 0)
@@ -136,44 +136,41 @@ def gain(tables: Tables, other: str) -> float:
     return float(1 - sssp / total)
 
 
-def rate(rows: Sequence[Row], kind: str, engine: str) -> float:
-    """The speed of a kind of communication: the highest load that is carried, or the inverse of a job's time.
-
-    A load is carried if its p99 latency is at most ten times the lowest p99 latency of all loads. With a growing
-    backlog, the latency exceeds this limit.
-
-    Raises:
-        ValueError: there is no row, or no load is carried.
-    """
-    flows = [row for row in rows if row.get("traffic.name") == "flows" and pattern(row) == kind]
-    unloaded = min((row["packet_latency_p99_ns"] for row in flows), default=0.0)
-    key = f"jobs.{kind}.finish_ns"
-    found = [
-        float(row["traffic.load"])
-        for row in flows
-        if row["routing.engine"] == engine and row["packet_latency_p99_ns"] <= CARRIED * unloaded
-    ]
-    found += [1 / float(row[key]) for row in rows if row.get(key) and row["routing.engine"] == engine]
-    if not found:
-        raise ValueError(f"no row for {kind} under {engine}")
-    return max(found)
+def communication(rows: Sequence[Row]) -> Runs:
+    """The simulations by kind of communication and engine."""
+    return Runs((row for row in rows if row.get("routing.engine")), kind=_kind, engine="routing.engine")
 
 
-def pattern(row: Row) -> str:
-    """The kind of communication of a row of flows. In a shift, the distance is the same for all terminals."""
+def _kind(row: Row) -> str:
+    """The job of a row, or its pattern of flows. In a shift, the distance is the same for all terminals."""
+    if row.get("workload.jobs"):
+        return str(row["workload.jobs"][0]["name"])
     sources, destinations = row["traffic.sources"], row["traffic.destinations"]
     far = {(to - at) % len(sources) for at, to in zip(sources, destinations, strict=True)}
     return "shift" if len(far) == 1 else "tornado"
 
 
-def speedup(rows: Sequence[Row], kind: str, engine: str) -> float:
+def rate(runs: Runs, kind: str, engine: str) -> float:
+    """The speed of a kind of communication: the highest load that is carried, or the inverse of a job's time.
+
+    A load is carried if its p99 latency is at most ten times the lowest p99 latency of all loads. With a growing
+    backlog, the latency exceeds this limit.
+    """
+    own, column = runs.at(kind=kind, engine=engine), "packet_latency_p99_ns"
+    if kind not in ("tornado", "shift"):
+        return 1 / float(own[0][f"jobs.{kind}.finish_ns"])
+    unloaded = min(row[column] for row in runs.at(kind=kind))
+    return max(float(row["traffic.load"]) for row in own if row[column] <= CARRIED * unloaded)
+
+
+def speedup(runs: Runs, kind: str, engine: str) -> float:
     """The ratio of an engine's rate to that of BFS."""
-    return rate(rows, kind, engine) / rate(rows, kind, BFS)
+    return rate(runs, kind, engine) / rate(runs, kind, BFS)
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
-    tables = by_torus(rows)
+    tables, runs = by_torus(rows), communication(rows)
     some = {dimensions: of_dimensions(tables, dimensions) for dimensions in (2, 3, 4)}
     index = [[engines[engine]["edge_forwarding_index"] for engine in (SSSP, BFS)] for engines in tables.values()]
     studied = {label.lower(): tables[STUDIED][engine] for engine, label in LABELS.items()}
@@ -183,7 +180,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
         "sssp_not_above_bfs": float(np.mean([sssp <= bfs for sssp, bfs in index])),
         "sssp_seconds_3d": slowest(some[3], 150),
         "sssp_seconds_4d": slowest(some[4], 90),
-        **{f"speedup_{kind}": speedup(rows, kind, SSSP) for kind in KINDS if kind != "shift"},
+        **{f"speedup_{kind}": speedup(runs, kind, SSSP) for kind in KINDS if kind != "shift"},
         **{f"efi_{name}": row["edge_forwarding_index"] for name, row in studied.items()},
         **{f"deviation_{name}": row["load_deviation"] for name, row in studied.items()},
     }
@@ -196,7 +193,7 @@ def slowest(tables: Tables, nodes: int) -> float:
 
 def summary(rows: Sequence[Row]) -> str:
     """Markdown tables of all tori by dimensions, of the study's systems, and of the simulated communication."""
-    tables, lines = by_torus(rows), []
+    tables, runs, lines = by_torus(rows), communication(rows), []
     for dimensions in (2, 3, 4):
         for engine, label in LABELS.items():
             column = [engines[engine] for engines in of_dimensions(tables, dimensions).values()]
@@ -215,7 +212,7 @@ def summary(rows: Sequence[Row]) -> str:
         if sizes in tables
     ]
     speeds = [
-        [label, *(f"{speedup(rows, kind, engine):.3f}" for engine in (GENETIC, SSSP))] for kind, label in KINDS.items()
+        [label, *(f"{speedup(runs, kind, engine):.3f}" for engine in (GENETIC, SSSP))] for kind, label in KINDS.items()
     ]
     heads = [
         "dimensions",

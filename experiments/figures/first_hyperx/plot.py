@@ -66,9 +66,9 @@ class Study:
         """The mean bandwidth of a pair of nodes, in GiB/s."""
         return self.runs.mean(f"messages.{job}.mean_gb_per_s", job=job, setup=setup, nodes=nodes) * _GIB_PER_GB
 
-    def nodes(self, *jobs: str) -> list[int]:
-        """The numbers of nodes of jobs."""
-        return sorted({row["workload.jobs"][0]["ranks"] for job in jobs for row in self.runs.at(job=job)})
+    def nodes(self, job: str) -> list[int]:
+        """The numbers of nodes of a job."""
+        return sorted({nodes for _, nodes in self.scales(job)})
 
     def scales(self, *jobs: str) -> list[tuple[int, int]]:
         """The bytes of a message and the numbers of nodes of jobs."""

@@ -1,0 +1,77 @@
+"""The figures of a sweep, and its numbers beside published or known ones."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...simcore._files import atomic_path
+from ..metrics import relative_difference
+from ..places import Place
+
+
+def draw(name: str, place: Place, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str) -> list[Path]:
+    """Draw a figure, or the figures of a study, from rows alone.
+
+    Returns:
+        The files: PNG and SVG of each figure, and the table of differences. If a figure cannot be drawn, no file is
+        written.
+    """
+    # Imported here, because Matplotlib takes long to import.
+    from ..plotting.drawing import save_figure
+    from ..plotting.seeds import state_seeds
+
+    script, expected = place.script, place.expected()
+    drawn = script.draw(rows, expected)
+    figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
+    for stem, figure in figures.items():
+        # A description is that of all figures, or one by figure.
+        notes = (getattr(script, key, "") for key in ("OVER_SEEDS", "INTERVALS", "OF_ONE_SEED"))
+        state_seeds(figure, rows, *(note.get(stem, "") if isinstance(note, Mapping) else note for note in notes))
+    written = [path for stem, figure in figures.items() for path in save_figure(figure, directory / stem, salt=name)]
+    # A preset with `bands` names another preset, whose bands of expected numbers apply to it, too.
+    bands = place.load().presets[preset].get("bands", preset)
+    table = directory / "differences.md"
+    with atomic_path(table) as temporary:
+        compared = differences(name, script.measured(rows), expected["numbers"], bands)
+        temporary.write_text(f"{compared}\n{script.summary(rows)}")
+    return [*written, table]
+
+
+def differences(
+    figure: str, measured: Mapping[str, float | None], expected: Sequence[Mapping[str, Any]], preset: str = "quick"
+) -> str:
+    """The Markdown table of measured and expected numbers, with the source of each expected number.
+
+    Args:
+        figure: The name for the title.
+        measured: A number per `id` of `expected`; None if the runs did not give it.
+        expected: Entries with `id`, `what`, `value`, `source`, and `band` = [low, high], the range that counts as met.
+            `band` may be a mapping from presets to ranges, if the number does not apply to all presets.
+        preset: The preset of the measured numbers.
+    """
+    lines = [
+        f"# {figure}: measured and expected\n",
+        "| quantity | expected | measured | difference | within | source of what is expected |",
+        "|---|---|---|---|---|---|",
+    ]
+    for entry in expected:
+        value, wanted, bands = measured[entry["id"]], entry["value"], entry["band"]
+        known = not isinstance(bands, Mapping) or preset in bands
+        low, high = (bands[preset] if isinstance(bands, Mapping) else bands) if known else (None, None)
+        shown = "-" if value is None else _text(value)
+        difference = "-" if value is None or not known else f"{relative_difference(value, wanted):+.1%}"
+        if not known:
+            verdict = f"only {', '.join(bands)}"
+        elif value is None:
+            verdict = "not measured"
+        else:
+            verdict = "yes" if (low is None or value >= low) and (high is None or value <= high) else "**no**"
+        band = f" ({_text(low)} to {_text(high)})" if known else ""
+        lines.append(
+            f"| {entry['what']} | {_text(wanted)} | {shown} | {difference} | {verdict}{band} | {entry['source']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _text(number: float | None) -> str:
+    return "any" if number is None else f"{number:.4g}"
