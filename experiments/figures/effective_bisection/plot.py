@@ -1,12 +1,13 @@
 """Draws the effective bisection bandwidth of every engine's tables, and simulated against predicted throughput."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
 from ...plotting.drawing import FURTHER_COLORS, Row, polish
 from ...plotting.markdown import section
@@ -38,26 +39,19 @@ _NETWORK_COLORS = (
 _MARKERS = ("o", "s", "^", "D", "v")
 
 
-class Agreement(NamedTuple):
-    """Throughput of random bisections predicted from the routes per channel, against simulated throughput."""
+Throughput = NDArray[np.float64]
+"""[patterns, 2] throughput of random bisections, predicted from the routes per channel and simulated."""
 
-    predicted: list[float]
-    simulated: list[float]
 
-    @property
-    def correlation(self) -> float:
-        """Over all patterns."""
-        return float(np.corrcoef(self.predicted, self.simulated)[0, 1])
+def agreement(found: Throughput) -> tuple[float, float]:
+    """Mean simulated / mean predicted throughput, and the root mean square of the difference."""
+    predicted, simulated = found.T
+    return float(simulated.mean() / predicted.mean()), float(np.sqrt(np.mean((simulated - predicted) ** 2)))
 
-    @property
-    def ratio(self) -> float:
-        """Mean simulated / mean predicted throughput."""
-        return float(np.mean(self.simulated) / np.mean(self.predicted))
 
-    @property
-    def deviation(self) -> float:
-        """The root mean square of the difference."""
-        return float(np.sqrt(np.mean(np.subtract(self.simulated, self.predicted) ** 2)))
+def correlation(found: Throughput) -> float:
+    """The correlation of predicted and simulated throughput."""
+    return float(np.corrcoef(found.T)[0, 1])
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
@@ -94,16 +88,16 @@ def draw_engines(ax: Axes, found: dict[str, dict[str, float]], published: Mappin
     polish(ax)
 
 
-def draw_patterns(ax: Axes, found: Mapping[str, Agreement]) -> None:
+def draw_patterns(ax: Axes, found: Mapping[str, Throughput]) -> None:
     """Simulated against predicted throughput, with one mark per pattern."""
     for k, (network, own) in enumerate(found.items()):
-        ax.plot(own.predicted, own.simulated, _MARKERS[k % len(_MARKERS)], linestyle="none", alpha=0.85, markersize=5,
+        ax.plot(*own.T, _MARKERS[k % len(_MARKERS)], linestyle="none", alpha=0.85, markersize=5,
                 color=_NETWORK_COLORS[k % len(_NETWORK_COLORS)], label=network.replace("_", " "))  # fmt: skip
     ax.plot([0, 1], [0, 1], color="black", linewidth=0.9, linestyle="--")
-    every = together(found)
-    ax.text(0.03, 0.97, f"r = {every.correlation:.3f}\nsimulated / predicted {every.ratio:.3f}\n"
-            f"deviation from the diagonal {every.deviation:.3f}", transform=ax.transAxes, va="top",
-            fontsize=9)  # fmt: skip
+    every = np.concatenate(list(found.values()))
+    ratio, deviation = agreement(every)
+    ax.text(0.03, 0.97, f"r = {correlation(every):.3f}\nsimulated / predicted {ratio:.3f}\n"
+            f"deviation from the diagonal {deviation:.3f}", transform=ax.transAxes, va="top", fontsize=9)  # fmt: skip
     ax.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
     ax.set_xlabel("predicted: mean over the pairs of 1 / (pairs on the fullest channel)")
     ax.set_ylabel("simulated: flits accepted per sender and flit time")
@@ -131,37 +125,32 @@ def engines(found: Mapping[str, Mapping[str, float]]) -> list[str]:
     return [name for name in STYLES if any(name in own for own in found.values())]
 
 
-def patterns(rows: Sequence[Row]) -> dict[str, Agreement]:
-    """The simulated patterns by network, with their predictions.
+def patterns(rows: Sequence[Row]) -> dict[str, Throughput]:
+    """The simulated patterns by network.
 
     Raises:
         ValueError: a simulated engine has no table.
     """
-    tables, found = tables_of(rows), dict[str, Agreement]()
-    order = {network: k for k, network in enumerate(NETWORKS)}
-    for row in sorted((row for row in rows if row.get("kind") != KIND), key=lambda row: order[row["study"]]):
-        network, engine = row["study"], row["routing.engine"]
+    tables, found = tables_of(rows), {network: list[tuple[float, float]]() for network in NETWORKS}
+    for row in rows:
+        network, engine = row["study"], row.get("routing.engine")
+        if row.get("kind") == KIND:
+            continue
         if (network, engine) not in tables:
             raise ValueError(f"no row for the table of {network} by {engine}")
-        table, own = tables[network, engine], found.setdefault(network, Agreement([], []))
-        own.predicted.append(table["patterns.bandwidth"][row["traffic.pattern"]])
+        table = tables[network, engine]
         # Loads are per terminal, and half of the terminals send.
-        own.simulated.append(row["accepted_load"] / (table["terminals"] // 2 / table["terminals"]))
-    return found
-
-
-def together(found: Mapping[str, Agreement]) -> Agreement:
-    """All patterns, with the same weight."""
-    return Agreement(
-        [x for own in found.values() for x in own.predicted], [x for o in found.values() for x in o.simulated]
-    )
+        simulated = row["accepted_load"] / (table["terminals"] // 2 / table["terminals"])
+        found[network].append((table["patterns.bandwidth"][row["traffic.pattern"]], simulated))
+    return {network: np.array(own) for network, own in found.items() if own}
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
-    every = together(patterns(rows))
+    every = np.concatenate(list(patterns(rows).values()))
+    ratio, deviation = agreement(every)
     found = {f"{network}.{name}": own.get(name) for network, own in bandwidths(rows).items() for name in STYLES}
-    return {"correlation": every.correlation, "ratio": every.ratio, "deviation": every.deviation, **found}
+    return {"correlation": correlation(every), "ratio": ratio, "deviation": deviation, **found}
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -172,8 +161,8 @@ def summary(rows: Sequence[Row]) -> str:
     heads = ["network", "patterns", "predicted", "simulated", "simulated / predicted", "deviation"]
     quality = []
     for network, own in patterns(rows).items():
-        numbers = np.mean(own.predicted), np.mean(own.simulated), own.ratio, own.deviation
-        quality.append([network, str(len(own.predicted)), *(f"{x:.3f}" for x in numbers)])
+        numbers = (*own.mean(axis=0), *agreement(own))
+        quality.append([network, str(len(own)), *(f"{x:.3f}" for x in numbers)])
     return "\n".join(
         [
             section("Effective bisection bandwidth", ["network", *names], lines),

@@ -107,7 +107,7 @@ class Study:
         )
 
     def throughput(self, player: str) -> NDArray[np.float64]:
-        """Log throughput of all jobs relative to the reference, the mean over runs with several, [trainings, placements]."""
+        """Log throughput relative to the reference, the mean over runs with several jobs, [trainings, placements]."""
         several = [case for case in self.cases if case[1] != "none"]
         own, other = (
             self._numbers(name, lambda row: [np.log(row(case)["system_throughput_gb_per_ms"]) for case in several])
