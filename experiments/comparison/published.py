@@ -17,11 +17,14 @@ def draw(name: str, place: Place, rows: Sequence[Mapping[str, Any]], directory: 
         written.
     """
     # Imported here, because Matplotlib takes long to import.
-    from ..plotting.drawing import save_figure
+    import matplotlib
+
+    from ..plotting.drawing import STYLE, save_figure
     from ..plotting.seeds import state_seeds
 
     script, expected = place.script, place.expected()
-    drawn = script.draw(rows, expected)
+    with matplotlib.rc_context(STYLE):
+        drawn = script.draw(rows, expected)
     figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
     for stem, figure in figures.items():
         # A description is that of all figures, or one by figure.

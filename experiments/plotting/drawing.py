@@ -72,6 +72,12 @@ FURTHER_MARKERS = ("h", "d", "p", ">")
 
 _further: dict[str, Style] = {}  # styles assigned by `style_of`, by name
 
+# Of the figures of papers and studies: a light grid, no frame at the top and right, and bold titles.
+STYLE: dict[str, Any] = {
+    **{"axes.grid": True, "grid.color": "#e6e6e6", "grid.linewidth": 0.7, "axes.axisbelow": True},
+    **{"axes.spines.top": False, "axes.spines.right": False, "axes.titleweight": "bold"},
+}
+
 BANDS = "bands: 95 % intervals over the seeds"  # of `draw_band`
 
 # A published point: a large hollow star. `Any`, because Matplotlib's keyword arguments have no common type.
@@ -178,7 +184,7 @@ def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> N
 
 
 def polish(ax: Axes, bars: Literal["", "x", "y"] = "") -> None:
-    """Add a light grid, and remove the frame at the top and right.
+    """Add the grid and remove the frame as `STYLE` does.
 
     Args:
         ax: The axes.

@@ -92,7 +92,6 @@ def draw_loads(
     for column, (pattern, title) in zip(panels.T, patterns.items(), strict=True):
         for ax, quantity in zip(column, quantities, strict=True):
             draw_curves(ax, rows, pattern, quantity)
-            polish(ax)
             if quantity != "accepted_load":
                 continue
             most = max(row["traffic.load"] for row in select(rows, pattern))
@@ -102,7 +101,7 @@ def draw_loads(
                 x, side, shift = (0.0, "left", 3) if bound["load"] > _HIGH else (1.0, "right", 0)
                 ax.annotate(bound["label"], (x, bound["load"]), xycoords=("axes fraction", "data"), xytext=(shift, 2),
                             textcoords="offset points", ha=side, fontsize=7, color="#666666")  # fmt: skip
-        column[0].set_title(title, fontweight="bold")
+        column[0].set(title=title)
         column[-1].set_xlabel("offered load")
     for ax, label in zip(panels[:, 0], quantities.values(), strict=True):
         ax.set_ylabel(label)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from ...plotting.drawing import PUBLISHED, Row, legend_of, polish
+from ...plotting.drawing import PUBLISHED, Row, legend_of
 from ...plotting.markdown import section
 from ...plotting.panels import draw_bars
 from ...plotting.runs import Runs
@@ -49,12 +49,10 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             f"SSSP {gain(some, BFS):.0%} below BFS (published: {known:.0%})",
             (0.03, 0.97), xycoords="axes fraction", va="top", fontsize=9, color="#444444",
         )  # fmt: skip
-        ax.set_ylim(0.95, 0.95 + (top - 0.95) * 1.22)
-        ax.set_title(f"{len(some)} tori of {dimensions} dimensions", fontweight="bold")
+        ax.set(ylim=(0.95, 0.95 + (top - 0.95) * 1.22), title=f"{len(some)} tori of {dimensions} dimensions")
     above[0].set_ylabel("edge forwarding index / mean load")
     draw_over_nodes(deviation, tables, _deviation)
-    deviation.set_ylabel("standard deviation / mean load")
-    deviation.set_title("unevenness of the loads", fontweight="bold")
+    deviation.set(ylabel="standard deviation / mean load", title="unevenness of the loads")
     draw_over_nodes(run_time, tables, lambda row: row["route_cpu_seconds"])
     run_time.set_yscale("log")
     # The study's budget of a quarter of a second, and the tori that its SSSP finishes in that time.
@@ -62,8 +60,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     for nodes, text in ((90, "4D"), (150, "3D")):
         run_time.plot([nodes], [0.25], **PUBLISHED)
         run_time.annotate(text, (nodes, 0.25), xytext=(0, 9), textcoords="offset points", ha="center", fontsize=8)
-    run_time.set_ylabel("time to make a table (CPU s)")
-    run_time.set_title("run time (stars: published, SSSP)", fontweight="bold")
+    run_time.set(ylabel="time to make a table (CPU s)", title="run time (stars: published, SSSP)")
     draw_communication(communication, rows, published)
     handles = [Line2D([], [], label=LABELS[engine], **look) for engine, look in STYLES.items()]
     legend_of(figure, [*handles, Line2D([], [], label="published", **PUBLISHED)])
@@ -82,9 +79,7 @@ def draw_over_nodes(ax: Axes, tables: Tables, quantity: Callable[[Row], float]) 
     ax.set_xticks([4, 10, 20, 50, 100, 200, 400] if wide else [4, 6, 10, 20, 30, 40, 60, 80, 100, 150, 250, 400])
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlim(min(nodes) / 1.15, max(nodes) * 1.15)
-    ax.set_xlabel("nodes")
-    polish(ax)
+    ax.set(xlim=(min(nodes) / 1.15, max(nodes) * 1.15), xlabel="nodes")
     return top
 
 
@@ -104,8 +99,7 @@ def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, fl
                     va="center", fontsize=7, color="#444444")  # fmt: skip
     ax.axvline(0, color="#333333", linewidth=0.8)
     ax.margins(x=0.12)
-    ax.set_xlabel("speedup relative to BFS (%)")
-    ax.set_title("simulated, " + "x".join(map(str, STUDIED)), fontweight="bold")
+    ax.set(xlabel="speedup relative to BFS (%)", title="simulated, " + "x".join(map(str, STUDIED)))
 
 
 def by_torus(rows: Sequence[Row]) -> Tables:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from ...plotting.drawing import FURTHER_COLORS, Row, polish
+from ...plotting.drawing import FURTHER_COLORS, Row
 from ...plotting.markdown import section
 from ...table_quality.one_table import KIND
 
@@ -75,9 +75,7 @@ def draw_engines(ax: Axes, found: dict[str, dict[str, float]], published: Mappin
             ax.plot(published.get(network, {}).get(engine, np.nan), k + heights[engine], marker, zorder=2,
                     markerfacecolor="none", markeredgecolor=color, markersize=10, markeredgewidth=1.1)  # fmt: skip
     ax.set_yticks(range(len(found)), [name.replace("_", " ") for name in reversed(found)])
-    ax.set_ylim(-0.6, len(found) - 0.4)
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("effective bisection bandwidth")
+    ax.set(ylim=(-0.6, len(found) - 0.4), xlim=(0, 1), xlabel="effective bisection bandwidth")
     handles = [
         Line2D([], [], color=STYLES[name][0], marker=STYLES[name][1], linestyle="none", markersize=6, label=name)
         for name in engines(found)
@@ -85,7 +83,6 @@ def draw_engines(ax: Axes, found: dict[str, dict[str, float]], published: Mappin
     handles.append(Line2D([], [], color="#555555", marker="o", markerfacecolor="none", linestyle="none", markersize=10,
                           label="OpenSM"))  # fmt: skip
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, frameon=False, fontsize=9)
-    polish(ax)
 
 
 def draw_patterns(ax: Axes, found: Mapping[str, Throughput]) -> None:
@@ -102,7 +99,6 @@ def draw_patterns(ax: Axes, found: Mapping[str, Throughput]) -> None:
     ax.set_xlabel("predicted: mean over the pairs of 1 / (pairs on the fullest channel)")
     ax.set_ylabel("simulated: flits accepted per sender and flit time")
     ax.legend(loc="lower right", frameon=False, fontsize=8)
-    polish(ax)
 
 
 def tables_of(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:

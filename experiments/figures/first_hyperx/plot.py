@@ -175,6 +175,7 @@ def draw_times(figure: SubFigure, study: Study) -> None:
         ax.set_yticks(range(len(SETUPS)), _LABELS, fontsize=9)
         ax.set_xlabel("nodes, by message size")
         ax.tick_params(length=0)
+        ax.grid(False)
         ax.spines[:].set_visible(False)
         for size in dict.fromkeys(sizes):
             first, count = sizes.index(size), sizes.count(size)

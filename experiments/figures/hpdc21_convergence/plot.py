@@ -18,7 +18,6 @@ from ...plotting.drawing import (
     latency_axis,
     legend_of,
     paper_style,
-    polish,
     routings,
     select,
 )
@@ -41,9 +40,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     # The panels share their latency axis: its limits are known only after every line is drawn.
     for ax, pattern, last_points in zip(panels, PATTERNS, ends, strict=True):
         ax.axvline(expected["settled_by_us"], zorder=1, **BOUND)
-        ax.set_title(PATTERNS[pattern], fontweight="bold")
-        ax.set_xlabel("time since the start (µs); numbers: offered load")
-        polish(ax)
+        ax.set(title=PATTERNS[pattern], xlabel="time since the start (µs); numbers: offered load")
         label_ends(ax, last_points)
     panels[0].set_ylabel("mean latency per interval (ns)")
     settled = Line2D([], [], marker="o", markeredgecolor="black", color="white", linestyle="none", label="settled")

@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from ...metrics import Interval, crossed_interval
-from ...plotting.drawing import Row, key_line, legend_of, polish, routings, style_of
+from ...plotting.drawing import Row, key_line, legend_of, routings, style_of
 from ...plotting.jobs import BACKGROUNDS, MIXED, TARGETS, comm_ms
 from ...plotting.markdown import cost, section
 from ...plotting.players import player_of
@@ -147,14 +147,13 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         for ax, interval, values in shown:
             _point(ax, k, interval, name)
             ax.plot(np.full(values.size, k + 0.25), values.ravel(), ".", color=style_of(name).color, alpha=0.5)
-    slowdowns.set_title("greatest slowdown\nof a target", fontweight="bold")
+    slowdowns.set(title="greatest slowdown\nof a target")
     slowdowns.set_ylim(bottom=1)
-    throughput.set_title(f"throughput of all jobs\n/ {REFERENCE}", fontweight="bold")
+    throughput.set(title=f"throughput of all jobs\n/ {REFERENCE}")
     throughput.axhline(1, color="#333333", linewidth=1)
     for ax in (slowdowns, throughput):
         ax.set_xticks(range(len(players)), players, rotation=35, ha="right")
         ax.set_xlim(-0.6, len(players) - 0.4)
-        polish(ax)
         ax.grid(False, axis="x")
     legend_of(figure, [key_line(style_of(name)) for name in players])
     return figure
@@ -175,10 +174,8 @@ def _draw_times(ax: Axes, study: Study) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.set_xticks(range(len(groups)), ["\n".join(textwrap.wrap(title_of(group), 8)) for group in groups])
-    ax.set_xlim(-0.5, len(groups) - 0.5)
-    ax.set_ylabel(f"communication time / {REFERENCE}")
-    ax.set_title("communication time of jobs, by background", fontweight="bold")
-    polish(ax)
+    ax.set(xlim=(-0.5, len(groups) - 0.5), ylabel=f"communication time / {REFERENCE}")
+    ax.set(title="communication time of jobs, by background")
     ax.grid(False, axis="x")
 
 

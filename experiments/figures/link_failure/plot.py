@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ...plotting.drawing import BANDS, Row, key_line, latency_axis, legend_of, polish, style_of
+from ...plotting.drawing import BANDS, Row, key_line, latency_axis, legend_of, style_of
 from ...plotting.markdown import section
 from ...plotting.panels import draw_course
 from ...plotting.players import pattern_of, player_of
@@ -36,10 +36,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         for name in ROUTINGS:
             draw_course(ax, *course(runs.at(pattern="uniform", routing=name, load=load), end), style_of(name))
         latency_axis(ax)
-        ax.set_xlim(0, end)
-        ax.set_title(f"uniform, load {load:g}", fontweight="bold")
-        ax.set_xlabel("time since the start (µs)")
-        polish(ax)
+        ax.set(xlim=(0, end), title=f"uniform, load {load:g}", xlabel="time since the start (µs)")
     panels[0].set_ylabel("mean latency per interval (ns)")
     handles = [key_line(replace(style_of(name), marker="")) for name in ROUTINGS]
     legend_of(figure, [*handles, Patch(color=_DOWN, label=failure.words)])

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...benchmarks.measures import recovery
-from ...plotting.drawing import BANDS, Row, key_line, latency_axis, legend_of, polish, style_of
+from ...plotting.drawing import BANDS, Row, key_line, latency_axis, legend_of, style_of
 from ...plotting.markdown import section
 from ...plotting.panels import draw_course
 from ...plotting.players import pattern_of, player_of
@@ -50,8 +50,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             ax.axvline(GOAL_US, color="#8a8a8a", linewidth=0.8, linestyle=":")
             latency_axis(ax)
             ax.set_xlim(*_SHOWN_US)
-            ax.set_title(f"{pattern}, load 0.4, {failure.words}", fontweight="bold")
-            polish(ax)
+            ax.set(title=f"{pattern}, load 0.4, {failure.words}")
         line[0].set_ylabel("mean latency per µs (ns)")
     for ax in panels[-1]:
         ax.set_xlabel("time since the failure (µs)")

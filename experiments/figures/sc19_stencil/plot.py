@@ -27,8 +27,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         colors, labels = ([getattr(paper_style(name), key) for name in names] for key in ("color", "label"))
         draw_bars(ax, mean, [colors], labels, ends=np.stack([mean - half, mean + half], axis=2), text="{:.2f}".format)
         ax.tick_params(axis="x", rotation=30)
-        ax.set_title(title, fontweight="bold")
-        ax.set_ylabel("communication time (µs)")
+        ax.set(title=title, ylabel="communication time (µs)")
     return figure
 
 

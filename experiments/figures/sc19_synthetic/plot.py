@@ -17,7 +17,6 @@ from ...plotting.drawing import (
     key_line,
     legend_of,
     paper_style,
-    polish,
     routings,
     select,
 )
@@ -71,9 +70,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     for k, pattern in enumerate(PATTERNS):
         ax = figure.add_subplot(grid[k // 3, k % 3])
         draw_curves(ax, until_saturated(rows, pattern), pattern, _LATENCY)
-        ax.set_ylim(150, 3000)
-        ax.set_title(PATTERNS[pattern], fontweight="bold")
-        ax.set_xlabel("offered load")
+        ax.set(ylim=(150, 3000), title=PATTERNS[pattern], xlabel="offered load")
         if k % 3 == 0:
             ax.set_ylabel("mean latency (ns)")
         if pattern == _DCR:
@@ -84,7 +81,6 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             ax.set_xlabel("offered load (logarithmic)")
         else:
             ax.set_xlim(left=0)
-        polish(ax)
     draw_throughput(figure.add_subplot(grid[2, :]), rows)
     handles = [key_line(paper_style(name)) for name in routings(rows)]
     handles.append(Line2D([], [], label="analytic bound", **_BOUND))

@@ -136,6 +136,7 @@ def draw_blame(rows: Sequence[Row]) -> Figure:
         for k, culprit in enumerate(("the target itself", "the background")):
             ax, values = axes[r, k], matrices[network, k]
             ax.imshow(values, cmap="YlOrRd", norm=scale, aspect="auto")
+            ax.grid(False)
             for (y, x), value in np.ndenumerate(values):
                 dark = float(scale(max(value, _LEAST_NS))) > 0.6
                 text = f"{value:,.0f}" if value >= 10 else f"{value:.1f}"

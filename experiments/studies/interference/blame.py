@@ -110,6 +110,7 @@ def _matrix(ax: Axes, delays: NDArray[np.float64], scale: LogNorm, ends: bool = 
     """Draw the means of [victims, culprits, placements]; `ends` also writes the lowest and the highest placement."""
     values = delays.mean(axis=2)
     ax.imshow(values, cmap=_COLORS, norm=scale, aspect="auto")
+    ax.grid(False)
     for (y, x), value in np.ndenumerate(values):
         if np.isfinite(value):
             color = "white" if float(scale(max(value, _LEAST_NS))) > 0.6 else "#222222"

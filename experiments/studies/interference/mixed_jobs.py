@@ -151,6 +151,7 @@ def _matrix(row: Row, quantity: str) -> NDArray[np.float64]:
 
 def _heat_map(ax: Axes, values: NDArray[np.float64], scale: Normalize, first: bool) -> None:
     ax.imshow(values, cmap=_COLORS, norm=scale, interpolation="nearest")
+    ax.grid(False)
     ax.set_facecolor("#dddddd")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
