@@ -73,7 +73,7 @@ FURTHER_MARKERS = ("h", "d", "p", ">")
 _further: dict[str, Style] = {}  # styles assigned by `style_of`, by name
 
 # Of the figures of papers and studies: a light grid, no frame at the top and right, and bold titles.
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     **{"axes.grid": True, "grid.color": "#e6e6e6", "grid.linewidth": 0.7, "axes.axisbelow": True},
     **{"axes.spines.top": False, "axes.spines.right": False, "axes.titleweight": "bold"},
 }

@@ -59,5 +59,5 @@ def test_reproduce_returns_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert Path("results/first_look_quick/first_look.png").is_file()
     with pytest.raises(flitgym.ConfigError, match="unknown key 'prest'; did you mean 'preset'"):
         flitgym.reproduce("first_look", prest="quick")
-    with pytest.raises(flitgym.CommandError, match="did you mean 'hpdc21_convergence'"):
-        flitgym.reproduce("hpdc21")
+    with pytest.raises(flitgym.CommandError, match="did you mean 'first_look'"):
+        flitgym.reproduce("first_lok")

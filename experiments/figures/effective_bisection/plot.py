@@ -51,7 +51,7 @@ def agreement(found: Throughput) -> tuple[float, float]:
 
 def correlation(found: Throughput) -> float:
     """The correlation of predicted and simulated throughput."""
-    return float(np.corrcoef(found.T)[0, 1])
+    return float(np.corrcoef(*found.T)[0, 1])
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
@@ -129,7 +129,7 @@ def patterns(rows: Sequence[Row]) -> dict[str, Throughput]:
     """
     tables, found = tables_of(rows), {network: list[tuple[float, float]]() for network in NETWORKS}
     for row in rows:
-        network, engine = row["study"], row.get("routing.engine")
+        network, engine = str(row["study"]), str(row.get("routing.engine"))
         if row.get("kind") == KIND:
             continue
         if (network, engine) not in tables:
