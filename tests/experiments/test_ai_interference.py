@@ -10,7 +10,6 @@ from flitgym.configs import core_sections
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
 from flitgym.experiments.studies.ai_interference import plot
-from flitgym.experiments.studies.ai_interference.runs import PAIRS, job_of, networks, routings_on, slowdown
 from plans import planned
 
 # Synthetic times of an iteration alone, in ns. A background multiplies them by 1.5.
@@ -39,14 +38,14 @@ def test_plan(preset: str) -> None:
     runs = planned("ai_interference", preset)
     assert len({run.directory for run in runs}) == len(runs)
     rows = [row({"jobs": {}, "cpu_seconds": 0.0, "config": run.plain}, run.directory) for run in runs]
-    assert len(networks(rows)) == 4
-    pairs = {(job_of(r, "target"), job_of(r, "background")) for r in rows}
-    assert pairs == set(PAIRS)
+    assert len(plot.Study(rows).networks) == 4
+    pairs = {(plot.job_of(r, "target"), plot.job_of(r, "background")) for r in rows}
+    assert pairs == set(plot.PAIRS)
 
 
 def test_slowdowns_are_relative_to_the_target_alone() -> None:
     rows = quick()
-    assert slowdown(rows, "dragonfly", ("dense", "moe"), "par", "linear") == pytest.approx(1.5)
+    assert plot.Study(rows).slowdown("dragonfly", ("dense", "moe"), "par", "linear") == pytest.approx(1.5)
     numbers = plot.measured(rows)
     assert numbers["least_slowdown"] == pytest.approx(1.5)
     assert numbers["q_adaptive_against_minimal"] == pytest.approx(1.0)
@@ -58,6 +57,7 @@ def test_every_figure_is_drawn_from_rows() -> None:
     assert set(figures) == {"iteration_times", "slowdowns", "blame", "placements"}
     assert all(ax.has_data() for figure in figures.values() for ax in figure.axes)
     text = plot.summary(quick())
-    for network in networks(quick()):
-        assert all(name in routings_on(quick(), network) for name in ("q_adaptive", "dqn_priced"))
+    study = plot.Study(quick())
+    for network in study.networks:
+        assert {"q_adaptive", "dqn_priced"} <= set(study.routings(network))
     assert text.count("| GPT-13B | alone |") == 4

@@ -1,171 +1,179 @@
 """The figures of the study by file name, the compared numbers, and the Markdown tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from ...plotting.drawing import Row, polish, style_of
-from .runs import (
-    NETWORK_TITLES,
-    PAIRS,
-    TITLES,
-    iteration_us,
-    networks,
-    placements,
-    routings_on,
-    run_of,
-    slowdown,
+from ...plotting.drawing import Row, style_of
+from ...plotting.markdown import cost, section
+from ...plotting.panels import draw_bars
+from ...plotting.players import player_of
+from ...plotting.runs import Runs
+
+NETWORKS = {
+    "dragonfly": "Dragonfly",
+    "hyperx": "HyperX",
+    "rail_optimised": "rail-optimised fat tree",
+    "dragonfly_plus": "Dragonfly+",
+}
+PLACEMENTS = ("random", "linear", "random_router")
+# Pairs of a target and a background, in the order of the figures.
+PAIRS = (
+    *(("dense", "none"), ("dense", "halo3d"), ("dense", "moe"), ("moe", "none"), ("moe", "halo3d"), ("moe", "dense")),
+    *(("fft3d", "none"), ("fft3d", "dense")),
 )
-
-TARGETS = tuple(dict.fromkeys(target for target, _ in PAIRS))
 WITH_BACKGROUND = tuple(pair for pair in PAIRS if pair[1] != "none")
+TITLES = {"dense": "GPT-13B", "moe": "Mixtral 8x7B", "halo3d": "Halo3D", "fft3d": "FFT3D", "none": "alone"}
+_MODELS = {"gpt_13b": "dense", "mixtral_8x7b": "moe"}
 _LEAST_NS = 1.0
 
 
-def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
-    """Every figure of the study, by file name.
+class Study:
+    """The rows by network, pair of jobs, routing and placement."""
 
-    Raises:
-        ValueError: a figure lacks a row.
-    """
-    return {
-        "iteration_times": draw_iteration_times(rows),
-        "slowdowns": draw_slowdowns(rows),
-        "blame": draw_blame(rows),
-        "placements": draw_placements(rows),
-    }
+    def __init__(self, rows: Sequence[Row]) -> None:
+        labels = {"network": "topology.name", "placement": "workload.placement", "routing": player_of}
+        self.runs = Runs(rows, pair=lambda row: (job_of(row, "target"), job_of(row, "background")), **labels)
+        self.networks = [name for name in NETWORKS if name in self.runs.values("network")]
+
+    def routings(self, network: str) -> list[str]:
+        """The routings and policies of a network, in the order of the rows."""
+        return list(dict.fromkeys(map(player_of, self.runs.at(network=network))))
+
+    def run(self, network: str, pair: tuple[str, str], routing: str, placement: str = "random") -> Row:
+        """The run of a target with a background."""
+        return self.runs.at(network=network, pair=pair, routing=routing, placement=placement)[0]
+
+    def iteration_us(self, *where: Any) -> float:
+        """The time of the target from its first start to its last finish, per iteration, in us; arguments of `run`."""
+        row = self.run(*where)
+        job = f"jobs.{row['workload.target']}"
+        iterations = row.get("workload.target_params.iterations") or 1
+        return (float(row[f"{job}.finish_ns"]) - float(row[f"{job}.start_ns"])) / 1e3 / float(iterations)
+
+    def slowdown(self, network: str, pair: tuple[str, str], *where: str) -> float:
+        """The iteration time with a background, relative to the target alone under the same routing and placement."""
+        return self.iteration_us(network, pair, *where) / self.iteration_us(network, (pair[0], "none"), *where)
+
+    def slowdowns(self, network: str, placement: str = "random") -> NDArray[np.float64]:
+        """The slowdowns of all pairs with a background, [routings, pairs]."""
+        return np.array(
+            [
+                [self.slowdown(network, pair, name, placement) for pair in WITH_BACKGROUND]
+                for name in self.routings(network)
+            ]
+        )
+
+    def delay_ns(self, network: str, culprit: int) -> NDArray[np.float64]:
+        """The delay of a target's packet by itself (0) or by the background (1), [routings, pairs]."""
+
+        def delay(row: Row) -> float:
+            # Rows and columns of the account have the order of `blame.jobs`, the target first.
+            return sum(float(row[f"blame.{kind}_ns_per_packet"][0][culprit] or 0) for kind in ("wait", "stall"))
+
+        names = self.routings(network)
+        return np.array([[delay(self.run(network, pair, name)) for pair in WITH_BACKGROUND] for name in names])
+
+
+def job_of(row: Row, role: str) -> str:
+    """The job in a role (`target` or `background`): `dense`, `moe`, or the name of its motif."""
+    motif = str(row[f"workload.{role}"])
+    return _MODELS[str(row[f"workload.{role}_params.model"])] if motif == "training_step" else motif
 
 
 def pair_title(pair: tuple[str, str]) -> str:
-    """A pair in figures and tables."""
+    """A pair in figures."""
     return TITLES[pair[0]] if pair[1] == "none" else f"{TITLES[pair[0]]}\nwith {TITLES[pair[1]]}"
 
 
-def draw_iteration_times(rows: Sequence[Row]) -> Figure:
-    """The iteration time of every target alone and with each background, a panel per network.
+def draw(rows: Sequence[Row], expected: Any) -> dict[str, Figure]:
+    """Every figure of the study, by file name: times, slowdowns, delays, and slowdowns over the placements."""
+    study = Study(rows)
+    times = _panels(len(study.networks))
+    for ax, network in zip(times.axes, study.networks, strict=True):
+        names = study.routings(network)
+        heights = np.array([[study.iteration_us(network, pair, name) for pair in PAIRS] for name in names])
+        _bars(ax, heights, PAIRS, names)
+        ax.set(ylabel="iteration time (us)", title=NETWORKS[network], ylim=(0, heights.max() * 1.22))
+    slowdowns = _panels(len(study.networks))
+    for ax, network in zip(slowdowns.axes, study.networks, strict=True):
+        heights = study.slowdowns(network)
+        _draw_slowdowns(ax, study, network, heights, NETWORKS[network], heights)
+    of = {name: {row["workload.placement"] for row in study.runs.at(network=name)} for name in study.networks}
+    several = max(study.networks, key=lambda name: len(of[name]))
+    shown = {placement: study.slowdowns(several, placement) for placement in PLACEMENTS if placement in of[several]}
+    placements = _panels(len(shown))
+    for ax, (placement, heights) in zip(placements.axes, shown.items(), strict=True):
+        title = f"{NETWORKS[several]}, placement={placement}"
+        _draw_slowdowns(ax, study, several, heights, title, np.array(list(shown.values())))
+    blame = draw_blame(study)
+    return {"iteration_times": times, "slowdowns": slowdowns, "blame": blame, "placements": placements}
 
-    Raises:
-        ValueError: a pair has no row.
-    """
-    names = networks(rows)
-    figure = Figure(figsize=(13, 2.9 * len(names) + 0.5), layout="constrained")
-    for ax, network in zip(np.atleast_1d(figure.subplots(len(names), 1)), names, strict=True):
-        routings = routings_on(rows, network)
-        heights = [[iteration_us(run_of(rows, network, pair, name)) for name in routings] for pair in PAIRS]
-        _bars(ax, heights, routings)
-        ax.set_xticks(range(len(PAIRS)), [pair_title(pair) for pair in PAIRS], fontsize=9)
-        ax.set_ylabel("iteration time (us)")
-        ax.set_title(NETWORK_TITLES[network], fontweight="bold")
-        ax.legend(frameon=False, fontsize=8, ncols=len(routings), loc="upper left")
-        ax.set_ylim(0, max(map(max, heights)) * 1.22)
+
+def _panels(count: int) -> Figure:
+    figure = Figure(figsize=(13, 2.9 * count + 0.5), layout="constrained")
+    figure.subplots(count, 1)
     return figure
 
 
-def draw_slowdowns(rows: Sequence[Row]) -> Figure:
-    """The iteration time with a background / alone, under the same routing. 1 means no interference.
-
-    Raises:
-        ValueError: a pair has no row.
-    """
-    names = networks(rows)
-    figure = Figure(figsize=(13, 2.9 * len(names) + 0.5), layout="constrained")
-    for ax, network in zip(np.atleast_1d(figure.subplots(len(names), 1)), names, strict=True):
-        routings = routings_on(rows, network)
-        heights = [[slowdown(rows, network, pair, name) for name in routings] for pair in WITH_BACKGROUND]
-        _bars(ax, heights, routings)
-        ax.axhline(1, color="#333333", linewidth=1)
-        ax.set_xticks(range(len(WITH_BACKGROUND)), [pair_title(pair) for pair in WITH_BACKGROUND], fontsize=9)
-        ax.set_ylabel("iteration time / alone")
-        ax.set_title(NETWORK_TITLES[network], fontweight="bold")
-        ax.legend(frameon=False, fontsize=8, ncols=len(routings), loc="upper left")
-        ax.set_ylim(*_limits(heights))
-    return figure
+def _bars(ax: Axes, heights: NDArray[np.float64], pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> None:
+    draw_bars(ax, heights, [style_of(name).color for name in names], list(map(pair_title, pairs)), names, width=0.84)
+    ax.tick_params(axis="x", labelsize=9)
+    ax.legend(frameon=False, fontsize=8, ncols=len(names), loc="upper left")
 
 
-def draw_placements(rows: Sequence[Row]) -> Figure:
-    """The slowdowns on the network that has several placements, a panel per placement.
-
-    Raises:
-        ValueError: a pair has no row.
-    """
-    network = max(networks(rows), key=lambda name: len(placements(rows, name)))
-    names, routings = placements(rows, network), routings_on(rows, network)
-    heights = {
-        placement: [[slowdown(rows, network, pair, name, placement) for name in routings] for pair in WITH_BACKGROUND]
-        for placement in names
-    }
-    limits = _limits([group for groups in heights.values() for group in groups])
-    figure = Figure(figsize=(13, 2.9 * len(names) + 0.5), layout="constrained")
-    for ax, placement in zip(np.atleast_1d(figure.subplots(len(names), 1)), names, strict=True):
-        _bars(ax, heights[placement], routings)
-        ax.axhline(1, color="#333333", linewidth=1)
-        ax.set_xticks(range(len(WITH_BACKGROUND)), [pair_title(pair) for pair in WITH_BACKGROUND], fontsize=9)
-        ax.set_ylabel("iteration time / alone")
-        ax.set_title(f"{NETWORK_TITLES[network]}, placement={placement}", fontweight="bold")
-        ax.legend(frameon=False, fontsize=8, ncols=len(routings), loc="upper left")
-        ax.set_ylim(*limits)
-    return figure
+def _draw_slowdowns(
+    ax: Axes, study: Study, network: str, heights: NDArray[np.float64], title: str, every: NDArray[np.float64]
+) -> None:
+    """Draw the iteration time with a background / alone, on an axis that holds `every`. 1 means no interference."""
+    _bars(ax, heights, WITH_BACKGROUND, study.routings(network))
+    ax.axhline(1, color="#333333", linewidth=1)
+    # Slowdowns are close to 1, so the axis does not begin at 0. The legend needs room above the bars.
+    low = min(0.9, every.min())
+    ax.set(ylabel="iteration time / alone", title=title, ylim=(low, low + (max(1.05, every.max()) - low) * 1.3))
 
 
-def draw_blame(rows: Sequence[Row]) -> Figure:
-    """The delay of a target's packet by the target itself and by the background, waits and stalls together.
-
-    Raises:
-        ValueError: a pair has no row.
-    """
-    names = networks(rows)
-    figure = Figure(figsize=(13, 2.6 * len(names)), layout="constrained")
-    axes = np.atleast_2d(figure.subplots(len(names), 2))
-    matrices = {
-        (network, k): np.array(
-            [
-                [_delay_ns(run_of(rows, network, pair, name), k) for pair in WITH_BACKGROUND]
-                for name in routings_on(rows, network)
-            ]
-        )
-        for network in names
-        for k in range(2)
-    }
-    highest = max(float(np.nanmax(values)) for values in matrices.values())
+def draw_blame(study: Study) -> Figure:
+    """The delay of a target's packet by the target itself and by the background, waits and stalls together."""
+    figure = Figure(figsize=(13, 2.6 * len(study.networks)), layout="constrained")
+    axes = np.atleast_2d(figure.subplots(len(study.networks), 2))
+    highest = max(float(np.nanmax(study.delay_ns(network, k))) for network in study.networks for k in range(2))
     scale = LogNorm(_LEAST_NS, max(highest, 10 * _LEAST_NS), clip=True)
-    for r, network in enumerate(names):
-        for k, culprit in enumerate(("the target itself", "the background")):
-            ax, values = axes[r, k], matrices[network, k]
-            ax.imshow(values, cmap="YlOrRd", norm=scale, aspect="auto")
-            ax.grid(False)
-            for (y, x), value in np.ndenumerate(values):
-                dark = float(scale(max(value, _LEAST_NS))) > 0.6
-                text = f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
-                ax.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if dark else "#222222")
-            ax.set_title(f"{NETWORK_TITLES[network]}: delay by {culprit}", fontsize=10)
-            labels = [style_of(name).label for name in routings_on(rows, network)]
-            ax.set_yticks(range(len(labels)), labels if k == 0 else [])
-            ax.set_xticks(range(len(WITH_BACKGROUND)), [pair_title(pair) for pair in WITH_BACKGROUND], fontsize=7)
-            ax.tick_params(length=0)
-            ax.spines[:].set_visible(False)
+    for (r, k), ax in np.ndenumerate(axes):
+        network, culprit = study.networks[r], ("the target itself", "the background")[k]
+        values = study.delay_ns(network, k)
+        ax.imshow(values, cmap="YlOrRd", norm=scale, aspect="auto")
+        ax.grid(False)
+        for (y, x), value in np.ndenumerate(values):
+            dark = float(scale(max(value, _LEAST_NS))) > 0.6
+            text = f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+            ax.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if dark else "#222222")
+        ax.set_title(f"{NETWORKS[network]}: delay by {culprit}", fontsize=10)
+        names = study.routings(network)
+        ax.set_yticks(range(len(names)), names if k == 0 else [])
+        ax.set_xticks(range(len(WITH_BACKGROUND)), list(map(pair_title, WITH_BACKGROUND)), fontsize=7)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
     figure.colorbar(ScalarMappable(scale, "YlOrRd"), ax=axes, label="ns per packet of the target", shrink=0.6)
     return figure
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
-    every = [
-        slowdown(rows, network, pair, name)
-        for network in networks(rows)
-        for name in routings_on(rows, network)
-        for pair in WITH_BACKGROUND
-    ]
-    first = networks(rows)[0]
+    study = Study(rows)
+    every = np.concatenate([study.slowdowns(network).ravel() for network in study.networks])
     q_adaptive, minimal = (
-        _mean([iteration_us(run_of(rows, first, pair, name)) for pair in WITH_BACKGROUND])
+        _mean([study.iteration_us(study.networks[0], pair, name) for pair in WITH_BACKGROUND])
         for name in ("q_adaptive", "minimal")
     )
     return {
-        "least_slowdown": min(every),
+        "least_slowdown": float(every.min()),
         "mean_slowdown": _mean(every),
         "q_adaptive_against_minimal": q_adaptive / minimal,
     }
@@ -173,50 +181,22 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def summary(rows: Sequence[Row]) -> str:
     """Markdown: iteration times and slowdowns by network and routing."""
-    lines = []
-    for network in networks(rows):
-        routings = routings_on(rows, network)
-        lines += [
-            f"## {NETWORK_TITLES[network]}\n",
-            "Iteration time in us, and relative to the target alone.\n",
-            f"| target | background | {' | '.join(style_of(name).label for name in routings)} |",
-            "|---" * (len(routings) + 2) + "|",
-        ]
+    study, parts = Study(rows), []
+    for network in study.networks:
+        names = study.routings(network)
+        lines = []
         for pair in PAIRS:
-            cells = [
-                f"{iteration_us(run_of(rows, network, pair, name)):,.1f} ({slowdown(rows, network, pair, name):.2f})"
-                for name in routings
-            ]
-            lines.append(f"| {TITLES[pair[0]]} | {TITLES[pair[1]]} | {' | '.join(cells)} |")
-        worst = [max(slowdown(rows, network, pair, name) for pair in WITH_BACKGROUND) for name in routings]
-        lines += [f"| largest slowdown | | {' | '.join(f'{value:.2f}' for value in worst)} |", ""]
-    seconds = sum(float(row["cpu_seconds"]) for row in rows)
-    lines.append(f"All {len(rows)} runs took {seconds:,.0f} CPU seconds.")
-    return "\n".join(lines) + "\n"
+            cells = (
+                f"{study.iteration_us(network, pair, name):,.1f} ({study.slowdown(network, pair, name):.2f})"
+                for name in names
+            )
+            lines.append([TITLES[pair[0]], TITLES[pair[1]], *cells])
+        worst = study.slowdowns(network).max(axis=1)
+        lines.append(["largest slowdown", "", *(f"{value:.2f}" for value in worst)])
+        text = "Iteration time in us, and relative to the target alone."
+        parts.append(section(NETWORKS[network], ["target", "background", *names], lines, text))
+    return "\n".join([*parts, cost(rows)])
 
 
-def _delay_ns(row: Row, culprit: int) -> float:
-    # Rows and columns of the account have the order of `blame.jobs`, the target first.
-    return sum(float(row[f"blame.{kind}_ns_per_packet"][0][culprit] or 0) for kind in ("wait", "stall"))
-
-
-def _limits(slowdowns: Sequence[Sequence[float]]) -> tuple[float, float]:
-    # Slowdowns are close to 1, so the axis does not begin at 0. The legend needs room above the bars.
-    low = min(0.9, *map(min, slowdowns))
-    return low, low + (max(1.05, *map(max, slowdowns)) - low) * 1.3
-
-
-def _mean(values: Sequence[float]) -> float:
+def _mean(values: Sequence[float] | NDArray[np.float64]) -> float:
     return float(np.exp(np.mean(np.log(values))))
-
-
-def _bars(ax: Any, heights: Sequence[Sequence[float]], routings: Sequence[str]) -> None:
-    width = 0.84 / len(routings)
-    for k, name in enumerate(routings):
-        places = [group + (k - (len(routings) - 1) / 2) * width for group in range(len(heights))]
-        style = style_of(name)
-        ax.bar(places, [group[k] for group in heights], width * 0.9, color=style.color, label=style.label)
-    ax.set_xlim(-0.6, len(heights) - 0.4)
-    ax.tick_params(axis="x", length=0)
-    polish(ax)
-    ax.grid(False, axis="x")
