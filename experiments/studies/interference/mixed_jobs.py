@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ...metrics import mean_interval
-from ...plotting.drawing import Row, paper_style, polish, routings
+from ...plotting.drawing import Row, paper_style, routings
 from ...plotting.jobs import MIXED, job_title
 from .runs import bars, comm_time, error_lengths, legend, over_time
 from .runs import mixed as of
@@ -31,11 +31,8 @@ def communication_times(rows: Sequence[Row]) -> Figure:
     runs = [of(rows, name) for name in names]
     figure = Figure(figsize=(10, 4.4), layout="constrained")
     ax = figure.subplots()
-    bars(ax, [[comm_time(own, job) for own in runs] for job in MIXED], names)
-    ax.set_xticks(range(len(MIXED)), [job_title(job) for job in MIXED])
+    bars(ax, [[comm_time(own, job) for own in runs] for job in MIXED], names, list(map(job_title, MIXED)))
     ax.set_ylabel("communication time (ms)")
-    polish(ax)
-    ax.grid(False, axis="x")
     legend(figure, names)
     return figure
 
@@ -68,11 +65,10 @@ def stall_times(rows: Sequence[Row]) -> Figure:
         look = {"elinewidth": 0.8, "ecolor": "#333333"}
         ax.bar(range(len(local[name])), local[name][:, 0], color=paper_style(name).color, yerr=errors, error_kw=look)
         ax.set_ylim(0, tallest * 1.05 or 1)
-        ax.set_title(paper_style(name).label, fontweight="bold")
+        ax.set_title(paper_style(name).label)
         ax.set_xlabel("group")
         if k == 0:
             ax.set_ylabel("stall time of all\nlocal links (ms)")
-        polish(ax)
         ax.grid(False, axis="x")
         ax = figure.add_subplot(grid[1, k])
         _heat_map(ax, between[name], scale, first=k == 0)
@@ -99,7 +95,7 @@ def congestion_index(rows: Sequence[Row]) -> Figure:
         _heat_map(ax, indices[name], scale, first=k == 0)
         mean = mean_interval([np.nanmean(own) for own in of_runs[name]])
         interval = "" if np.isnan(mean.low) else f" [{mean.low:.3f}, {mean.high:.3f}]"
-        ax.set_title(f"{paper_style(name).label}\nmean {mean.value:.3f}{interval}", fontweight="bold")
+        ax.set_title(f"{paper_style(name).label}\nmean {mean.value:.3f}{interval}")
     figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="congestion index", shrink=0.85, pad=0.01)
     return figure
 
@@ -115,11 +111,9 @@ def latency_and_throughput(rows: Sequence[Row]) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
     which = ("mean", "p95", "p99")
     keys = [f"packet_latency_{key}_ns" for key in which]
-    bars(left, [[mean_interval([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys], names)
-    left.set_xticks(range(len(which)), which)
+    heights = [[mean_interval([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys]
+    bars(left, heights, names, which)
     left.set_ylabel("packet latency (µs)")
-    polish(left)
-    left.grid(False, axis="x")
     for name in names:
         time, (mean, low, high) = over_time(of(rows, name), *(f"{job}.gb_per_ms" for job in MIXED))
         right.fill_between(time, low, high, color=paper_style(name).color, alpha=0.2, linewidth=0)
@@ -128,7 +122,6 @@ def latency_and_throughput(rows: Sequence[Row]) -> Figure:
     right.set_ylabel("system throughput (GB/ms)")
     right.set_xlim(left=0)
     right.set_ylim(bottom=0)
-    polish(right)
     legend(figure, names)
     return figure
 

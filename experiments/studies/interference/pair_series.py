@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...plotting.drawing import Row, latency_axis, paper_style, polish, routings
+from ...plotting.drawing import Row, latency_axis, paper_style, routings
 from ...plotting.jobs import job_title
 from .runs import DETAIL, background_job, legend, over_time, pair
 
@@ -52,7 +52,7 @@ def _draw(rows: Sequence[Row], target: str, background: str, names: Sequence[str
         _line(right, pair(rows, background, "none", name), f"{background}.{key}", name, _ALONE)
         _line(right, together, f"{background_job(target, background)}.{key}", name, _TOGETHER)
     for ax, job, other in ((left, target, background), (right, background, target)):
-        ax.set_title(f"{job_title(job)}, with {job_title(other)}", fontweight="bold")
+        ax.set_title(f"{job_title(job)}, with {job_title(other)}")
         ax.set_xlabel("time (ms)")
         ax.set_ylabel(label)
         ax.set_xlim(left=0)
@@ -60,7 +60,6 @@ def _draw(rows: Sequence[Row], target: str, background: str, names: Sequence[str
             latency_axis(ax)
         else:
             ax.set_ylim(bottom=0)
-        polish(ax)
     dark: dict[str, Any] = {"color": "#333333"}
     legend(
         figure,

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...plotting.drawing import Row, polish, routings
+from ...plotting.drawing import Row, routings
 from ...plotting.jobs import backgrounds, job_title, targets
 from .runs import bars, comm_time, legend, pair, slowdown
 
@@ -20,12 +20,10 @@ def draw_times(rows: Sequence[Row]) -> Figure:
     names, columns = routings(rows), backgrounds(rows)
     figure, axes = _panels(len(targets(rows)))
     for ax, target in zip(axes, targets(rows), strict=True):
-        bars(ax, [[comm_time(pair(rows, target, other, name), target) for name in names] for other in columns], names)
-        ax.set_title(job_title(target), fontweight="bold")
+        heights = [[comm_time(pair(rows, target, other, name), target) for name in names] for other in columns]
+        bars(ax, heights, names, list(map(job_title, columns)))
+        ax.set_title(job_title(target))
         ax.set_ylabel("communication time (ms)")
-        ax.set_xticks(range(len(columns)), [job_title(background) for background in columns])
-        polish(ax)
-        ax.grid(False, axis="x")
     legend(figure, names)
     return figure
 
@@ -44,14 +42,11 @@ def draw_slowdowns(rows: Sequence[Row]) -> Figure:
     }
     highest = np.nanmax([height for groups in heights.values() for group in groups for height in group])
     for ax, target in zip(axes, targets(rows), strict=True):
-        bars(ax, heights[target], names)
+        bars(ax, heights[target], names, list(map(job_title, others)))
         ax.axhline(1, color="#333333", linewidth=1)
         ax.set_ylim(0, highest * 1.05)
-        ax.set_title(job_title(target), fontweight="bold")
+        ax.set_title(job_title(target))
         ax.set_ylabel("communication time / alone")
-        ax.set_xticks(range(len(others)), [job_title(background) for background in others])
-        polish(ax)
-        ax.grid(False, axis="x")
     legend(figure, names)
     return figure
 

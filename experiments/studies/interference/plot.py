@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...metrics import Interval, mean_interval
 from ...plotting.drawing import Row, paper_style, routings
 from ...plotting.jobs import MIXED, backgrounds, comm_ms, job_title, targets
+from ...plotting.markdown import cost, section
 from . import blame, mixed_jobs, pair_series, pair_times
 from .runs import PLACEMENT, background_job, comm_time, mixed, pair, placements, slowdown, times
 
@@ -136,65 +137,46 @@ def summary(rows: Sequence[Row]) -> str:
         target: {name: times(pair(rows, target, "none", name), target) for name in names} for target in targets(rows)
     }
     several = len(placements(rows)) > 1
-    lines = [
-        "## Order of the routings\n",
-        f"Geometric means of communication times, relative to {paper_style(Q).label}"
-        + f", with 95 % intervals over {len(placements(rows))} placements" * several
-        + ".\n",
-        f"| | {' | '.join(labels)} |",
-        "|---" * (len(names) + 1) + "|",
-    ]
+    with_others = {other: f"with {job_title(other)}" for other in backgrounds(rows)[1:]}
     groups = {"targets alone": alone, "with a background, and mixed": cases} | {
-        f"with {job_title(other)}": {k: case for k, case in cases.items() if k.endswith(f"with {job_title(other)}")}
-        for other in backgrounds(rows)[1:]
+        title: {k: case for k, case in cases.items() if k.endswith(title)} for title in with_others.values()
     }
     groups["mixed"] = {k: case for k, case in cases.items() if k.endswith("(mixed)")}
-    for title, group in groups.items():
-        lines.append(f"| {title} | {' | '.join(_text(relative(group.values(), name)) for name in names)} |")
     gbs = {name: throughput(rows, name) for name in names}
-    shared = [{name: of[k] for name, of in gbs.items()} for k in range(len(gbs[Q]))]
-    cells = [_text(relative(shared, name)) for name in names]
-    lines.append(f"| throughput of all jobs, runs with several jobs | {' | '.join(cells)} |")
-    worst = [
-        max(slowdown(rows, target, other, name).value for target in targets(rows) for other in backgrounds(rows)[1:])
+    shared = {str(k): {name: of[k] for name, of in gbs.items()} for k in range(len(gbs[Q]))}
+    groups["throughput of all jobs, runs with several jobs"] = shared
+    order = [[t, *(_text(relative(group.values(), name)) for name in names)] for t, group in groups.items()]
+    worst = {
+        name: max(slowdown(rows, target, other, name).value for target in targets(rows) for other in with_others)
         for name in names
-    ]
-    lines += [
-        "",
-        "Largest slowdown of a target by a background, by routing: "
-        + ", ".join(f"{label} {value:.2f}" for label, value in zip(labels, worst, strict=True))
-        + ".",
-    ]
-
+    }
     worse = {case: of[Q] / min(of.values()) - 1 for case, of in means_of(cases).items() if of[Q] > min(of.values())}
-    listed = ", ".join(
-        f"{case} (+{excess:.1%})" for case, excess in sorted(worse.items(), key=lambda item: item[1], reverse=True)
+    listed = ", ".join(f"{case} (+{excess:.1%})" for case, excess in sorted(worse.items(), key=lambda item: -item[1]))
+    pairs = [
+        [job_title(target), job_title(other)]
+        + [
+            f"{_time_text(pair(rows, target, other, name), target)} ({slowdown(rows, target, other, name).value:.2f})"
+            for name in names
+        ]
+        for target in targets(rows)
+        for other in backgrounds(rows)
+    ]
+    over = f", with 95 % intervals over {len(placements(rows))} placements" * several
+    text = f"Geometric means of communication times, relative to {paper_style(Q).label}{over}."
+    spread = f"Communication time in ms, as mean {_SPREADS[several]}, and relative to the target alone."
+    return "\n".join(
+        [
+            section("Order of the routings", ["", *labels], order, text),
+            "Largest slowdown of a target by a background, by routing: "
+            + ", ".join(f"{label} {worst[name]:.2f}" for label, name in zip(labels, names, strict=True))
+            + ".\n",
+            f"{paper_style(Q).label} is not the fastest in {len(worse)} of {len(cases)} cases{': ' * bool(worse)}"
+            f"{listed}.\n",
+            cost(rows),
+            *(f"{sentence}\n" for sentence in _ended(rows)),
+            section("Every pair", ["target", "background", *labels], pairs, spread),
+        ]
     )
-    lines += [
-        "",
-        f"{paper_style(Q).label} is not the fastest in {len(worse)} of {len(cases)} cases{': ' * bool(worse)}{listed}.",
-    ]
-
-    lines += [
-        "",
-        f"All {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds.",
-        *_ended(rows),
-    ]
-    lines += [
-        "\n## Every pair\n",
-        f"Communication time in ms, as mean {_SPREADS[several]}, and relative to the target alone.\n",
-        f"| target | background | {' | '.join(labels)} |",
-        "|---" * (len(names) + 2) + "|",
-    ]
-    for target in targets(rows):
-        for other in backgrounds(rows):
-            cells = [
-                f"{_time_text(pair(rows, target, other, name), target)} ({ratio.value:.2f})"
-                for name in names
-                for ratio in [slowdown(rows, target, other, name)]
-            ]
-            lines.append(f"| {job_title(target)} | {job_title(other)} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
 
 
 def _ended(rows: Sequence[Row]) -> list[str]:

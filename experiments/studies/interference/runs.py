@@ -14,8 +14,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...metrics import Interval, mean_interval
-from ...plotting.drawing import Row, paper_style
+from ...plotting.drawing import Row, legend_of, paper_style
 from ...plotting.jobs import comm_ms
+from ...plotting.panels import draw_bars
 from ...plotting.players import player_of
 
 # The study's detail figures compare these two.
@@ -119,21 +120,10 @@ def _of_known(number: Callable[..., Any], values: NDArray[np.float64], axis: int
         return np.asarray(number(values, axis=axis))
 
 
-def bars(ax: Axes, heights: Sequence[Sequence[Interval]], names: Sequence[str]) -> None:
+def bars(ax: Axes, heights: Sequence[Sequence[Interval]], names: Sequence[str], groups: Sequence[str]) -> None:
     """Draw a group of bars per entry of `heights`, with a bar and an interval per routing."""
-    width = 0.84 / len(names)
-    for k, name in enumerate(names):
-        own = np.array([of_group[k] for of_group in heights])
-        ax.bar(
-            [group + (k - (len(names) - 1) / 2) * width for group in range(len(heights))],
-            own[:, 0],
-            width * 0.9,
-            color=paper_style(name).color,
-            yerr=error_lengths(own) if np.isfinite(own).any(axis=0).all() else None,
-            error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#333333"},
-        )
-    ax.set_xlim(-0.6, len(heights) - 0.4)
-    ax.tick_params(axis="x", length=0)
+    values = np.array(heights, dtype=float).swapaxes(0, 1)
+    draw_bars(ax, values[..., 0], [paper_style(name).color for name in names], groups, ends=values[..., 1:], width=0.84)
 
 
 def error_lengths(intervals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,6 +134,6 @@ def error_lengths(intervals: NDArray[np.float64]) -> NDArray[np.float64]:
 def legend(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), lines: bool = False) -> None:
     """Draw one legend above all panels: the routings as squares or lines, then further entries."""
     look: dict[str, Any] = {"linewidth": 2} if lines else {"marker": "s", "markersize": 9, "linestyle": "none"}
-    handles = [Line2D([], [], color=paper_style(name).color, label=paper_style(name).label, **look) for name in names]
-    handles += extra
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
+    styles = map(paper_style, names)
+    handles = [*(Line2D([], [], color=style.color, label=style.label, **look) for style in styles), *extra]
+    legend_of(figure, handles, len(handles))
