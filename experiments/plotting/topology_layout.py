@@ -81,9 +81,7 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
         layout = _circle(routers, cables)
     else:
         layout = _by_distance(routers, cables)
-    return Layout(
-        layout.at, layout.outward, layout.kind, layout.kinds, layout.bend + _apart(cables, layout.at), layout.areas
-    )
+    return replace(layout, bend=layout.bend + _apart(cables, layout.at))
 
 
 def _apart(cables: Integers, at: Floats) -> Floats:

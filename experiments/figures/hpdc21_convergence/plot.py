@@ -23,7 +23,7 @@ from ...plotting.drawing import (
 )
 from ...plotting.markdown import section
 from ...plotting.panels import BOUND, draw_course
-from ...plotting.runs import course
+from ...plotting.runs import Runs, course
 
 OVER_SEEDS = f"{BANDS}; dots: the slowest seed"
 PATTERNS = {"uniform": "UR", "adversarial": "ADV+1", "adversarial, shift=4": "ADV+4"}
@@ -82,10 +82,8 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]]) ->
 
 def by_load(rows: Sequence[Row], pattern: str, name: str) -> dict[float, list[Row]]:
     """The runs of a routing by offered load, one per seed."""
-    found: dict[float, list[Row]] = {}
-    for row in select(rows, pattern, name):
-        found.setdefault(row["traffic.load"], []).append(row)
-    return found
+    runs = Runs(select(rows, pattern, name), load="traffic.load")
+    return {load: runs.at(load=load) for load in runs.values("load")}
 
 
 def smoothed(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

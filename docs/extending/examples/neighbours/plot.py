@@ -6,6 +6,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...plotting.drawing import Row, routings, style_of
+from ...plotting.markdown import section
+from ...plotting.panels import draw_bars
+from ...plotting.runs import Runs
 
 BACKGROUNDS = {"none": "alone", "ur": "with UR"}
 
@@ -16,27 +19,21 @@ def row_of(rows: Sequence[Row], routing: str, background: str) -> Row:
     Raises:
         ValueError: The rows have no such run, so a bar would be missing.
     """
-    for row in rows:
-        if (row["policy"], row["workload.background"]) == (routing, background):
-            return row
-    raise ValueError(f"no row for routing {routing} and background {background}")
+    runs = Runs(rows, routing="policy", background="workload.background")
+    return runs.at(routing=routing, background=background)[0]
 
 
-def comm_us(row: Row) -> float:
+def comm_us(rows: Sequence[Row], routing: str, background: str) -> float:
     """Communication time of the target in us, the mean over its ranks."""
-    return float(row["jobs.halo3d.comm_time_mean_ns"]) / 1e3
+    return float(row_of(rows, routing, background)["jobs.halo3d.comm_time_mean_ns"]) / 1e3
 
 
 def draw_times(rows: Sequence[Row]) -> Figure:
     """Draw the communication time of the target, with a group of bars per background."""
-    figure = Figure(figsize=(5, 3.4), layout="constrained")
+    figure, names = Figure(figsize=(5, 3.4), layout="constrained"), routings(rows)
     ax = figure.subplots()
-    names = routings(rows)
-    for k, name in enumerate(names):
-        heights = [comm_us(row_of(rows, name, background)) for background in BACKGROUNDS]
-        places = [group + (k - (len(names) - 1) / 2) * 0.3 for group in range(len(BACKGROUNDS))]
-        ax.bar(places, heights, 0.28, color=style_of(name).color, label=style_of(name).label)
-    ax.set_xticks(range(len(BACKGROUNDS)), list(BACKGROUNDS.values()))
+    heights = [[comm_us(rows, name, background) for background in BACKGROUNDS] for name in names]
+    draw_bars(ax, heights, [style_of(name).color for name in names], list(BACKGROUNDS.values()), names)
     ax.set_ylabel("communication time of Halo3D (us)")
     ax.legend(frameon=False)
     return figure
@@ -44,16 +41,12 @@ def draw_times(rows: Sequence[Row]) -> Figure:
 
 def draw_blame(rows: Sequence[Row]) -> Figure:
     """Draw the time in ns that a packet of the target waits for its own job and for the neighbour."""
-    figure = Figure(figsize=(5, 3.4), layout="constrained")
+    figure, names = Figure(figsize=(5, 3.4), layout="constrained"), routings(rows)
     ax = figure.subplots()
-    names = routings(rows)
-    for k, name in enumerate(names):
-        row = row_of(rows, name, "ur")
-        jobs = list(row["blame.jobs"])
-        waits = row["blame.wait_ns_per_packet"][jobs.index("halo3d")]
-        ax.bar([j + (k - 0.5) * 0.3 for j in range(len(jobs))], waits, 0.28, color=style_of(name).color,
-               label=style_of(name).label)  # fmt: skip
-    ax.set_xticks(range(len(jobs)), [f"for {job}" for job in jobs])
+    runs = [row_of(rows, name, "ur") for name in names]
+    jobs = list(runs[0]["blame.jobs"])
+    waits = [run["blame.wait_ns_per_packet"][jobs.index("halo3d")] for run in runs]
+    draw_bars(ax, waits, [style_of(name).color for name in names], [f"for {job}" for job in jobs], names)
     ax.set_ylabel("a packet of Halo3D waits (ns)")
     ax.legend(frameon=False)
     return figure
@@ -66,7 +59,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
 
 def slowdown(rows: Sequence[Row], routing: str) -> float:
     """Communication time with the neighbour, divided by the time alone."""
-    return comm_us(row_of(rows, routing, "ur")) / comm_us(row_of(rows, routing, "none"))
+    return comm_us(rows, routing, "ur") / comm_us(rows, routing, "none")
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
@@ -76,8 +69,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def summary(rows: Sequence[Row]) -> str:
     """Return the Markdown below the table of differences, with the policies that `routing=` adds."""
-    lines = ["| routing | alone, us | with UR, us | slowdown |", "|---|---|---|---|"]
+    lines = []
     for name in routings(rows):
-        alone, beside = (comm_us(row_of(rows, name, background)) for background in BACKGROUNDS)
-        lines.append(f"| {style_of(name).label} | {alone:.1f} | {beside:.1f} | {slowdown(rows, name):.2f} |")
-    return "\n".join(lines) + "\n"
+        times = (f"{comm_us(rows, name, background):.1f}" for background in BACKGROUNDS)
+        lines.append([name, *times, f"{slowdown(rows, name):.2f}"])
+    return section("Slowdown by the neighbour", ["routing", "alone, us", "with UR, us", "slowdown"], lines)

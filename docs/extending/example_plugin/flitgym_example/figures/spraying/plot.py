@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flitgym.experiments.plotting.drawing import Row, curve, polish
+from flitgym.experiments.plotting.drawing import Row, curve
 from matplotlib.figure import Figure
 
 
@@ -15,7 +15,6 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ax.plot(*curve(_of(rows, name), "accepted_load"), marker="o", label=name)
     ax.set_xlabel("offered load")
     ax.set_ylabel("accepted load")
-    polish(ax)
     ax.legend(frameon=False)
     return figure
 
