@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 from flitgym.configs import compose
 from flitgym.experiments import compare as command
-from flitgym.experiments.comparison.pairs import (
-    EQUAL,
-    EXCEEDS,
-    NO_SEED,
-    NO_SPREAD,
-    WITHIN,
-    compare,
-    difference,
-    within,
-)
+from flitgym.experiments.comparison.pairs import EQUAL, EXCEEDS, NO_SEED, NO_SPREAD, WITHIN, compare, difference, within
 from flitgym.experiments.comparison.text import markdown, remarks, sentences
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError

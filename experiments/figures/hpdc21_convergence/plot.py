@@ -11,16 +11,7 @@ from matplotlib.typing import ColorType
 from numpy.typing import NDArray
 
 from ...metrics import running_median, settle_time
-from ...plotting.drawing import (
-    BANDS,
-    Row,
-    key_line,
-    latency_axis,
-    legend_of,
-    paper_style,
-    routings,
-    select,
-)
+from ...plotting.drawing import BANDS, Row, key_line, latency_axis, legend_of, paper_style, routings, select
 from ...plotting.markdown import section
 from ...plotting.panels import BOUND, draw_course
 from ...plotting.runs import Runs, course

@@ -9,17 +9,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...metrics import peak_throughput, saturation_load
-from ...plotting.drawing import (
-    BANDS,
-    PUBLISHED,
-    Row,
-    curve,
-    key_line,
-    legend_of,
-    paper_style,
-    routings,
-    select,
-)
+from ...plotting.drawing import BANDS, PUBLISHED, Row, curve, key_line, legend_of, paper_style, routings, select
 from ...plotting.markdown import section
 from ...plotting.panels import BOUND, draw_loads
 

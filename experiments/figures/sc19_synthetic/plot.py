@@ -9,17 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ...plotting.drawing import (
-    BANDS,
-    Row,
-    curve,
-    draw_curves,
-    key_line,
-    legend_of,
-    paper_style,
-    routings,
-    select,
-)
+from ...plotting.drawing import BANDS, Row, curve, draw_curves, key_line, legend_of, paper_style, routings, select
 from ...plotting.markdown import section
 from ...plotting.panels import draw_bars
 from ...plotting.players import pattern_of, player_of
