@@ -38,8 +38,11 @@ class Study:
     """The rows by network, pair of jobs, routing and placement."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        labels = {"network": "topology.name", "placement": "workload.placement", "routing": player_of}
-        self.runs = Runs(rows, pair=lambda row: (job_of(row, "target"), job_of(row, "background")), **labels)
+        def pair(row: Row) -> tuple[str, str]:
+            return job_of(row, "target"), job_of(row, "background")
+
+        labels = {"network": "topology.name", "placement": "workload.placement"}
+        self.runs = Runs(rows, pair=pair, routing=player_of, **labels)
         self.networks = [name for name in NETWORKS if name in self.runs.values("network")]
 
     def routings(self, network: str) -> list[str]:
