@@ -106,6 +106,8 @@ def _typed(key: str, value: Any) -> tuple[Any, Any]:
         return section, field(default_factory=section)
     if isinstance(value, dict):
         return dict[str, Any], field(default_factory=dict)
+    if key == "format":  # one word stands for a list of it
+        return Any, field(default_factory=partial(copy.copy, value))
     if isinstance(value, list):
         items = {type(item) for item in value}
         kind = items.pop() if items in ({int}, {float}) else Any

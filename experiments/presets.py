@@ -60,9 +60,11 @@ def preset_of(group: str, section: dict[str, Any]) -> str:
     """
     fitting = {str(section["name"]): 1}
     own = registered(group).get(section["name"], {"params": {}})["params"] if group == "topology" else {}
+    defaults = {key: spec["default"] for key, spec in own.items()}
+    chosen = {**defaults, **section}
     for preset in preset_files(group):
-        values = {**{key: spec["default"] for key, spec in own.items()}, **values_of(group, preset)}
+        values = {**defaults, **values_of(group, preset)}
         # A resolver such as ${shipped_policy:dqn} cannot be compared with a value.
-        if all("${" not in str(value) and section.get(key) == value for key, value in values.items()):
+        if all("${" not in str(value) and chosen.get(key) == value for key, value in values.items()):
             fitting[preset] = len(values)
     return max(fitting, key=lambda preset: fitting[preset])

@@ -18,10 +18,10 @@ from omegaconf import DictConfig, OmegaConf
 from ..configs import CONFIG_DIR, explain, refuse_added, unknown
 from ..configs.composition import WRONG
 from ..simcore import ConfigError
+from .comparison.places import FIGURES, STUDIES, Place, available, places, plan
 from .comparison.published import draw
 from .evaluation.plan import policies_of
 from .evaluation.study import as_list, relative
-from .places import FIGURES, STUDIES, Place, available, places, plan
 from .plotting.players import player, player_of
 from .results.files import remove_if_unused, require_writable
 from .results.rows import ROWS_FILE, read_rows, row, write_rows

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...simcore._files import atomic_path
 from ..metrics import relative_difference
-from ..places import Place
+from .places import Place
 
 
 def draw(name: str, place: Place, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str) -> list[Path]:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import flitgym
 import pytest
-from flitgym.experiments import places, reproduce
+from flitgym.experiments import reproduce
+from flitgym.experiments.comparison import places
 from hydra.core.hydra_config import HydraConfig
 
 WINDOWS = ("topology=dragonfly_72", "run.warmup_ns=500", "run.measure_ns=1000")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from flitgym.configs.composition import compose_root
 from flitgym.experiments import reproduce
-from flitgym.experiments.places import FIGURES, STUDIES, Place, places, plan
+from flitgym.experiments.comparison.places import FIGURES, STUDIES, Place, places, plan
 from flitgym.experiments.running.sweep import PlannedRun
 
 

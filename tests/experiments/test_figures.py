@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.configs import core_sections, has_workload
+from flitgym.experiments.comparison.places import available, plan
 from flitgym.experiments.comparison.published import differences, draw
 from flitgym.experiments.evaluation.plan import policies_of
-from flitgym.experiments.places import available, plan
 from flitgym.experiments.plotting.players import player_of
 from flitgym.experiments.results.rows import ROWS_FILE, row, write_rows
 from flitgym.experiments.running.plan import TABLES, PlannedRun

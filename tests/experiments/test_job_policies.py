@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.configs import CONFIG_DIR, core_sections
+from flitgym.experiments.comparison.places import plan
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.figures.job_policies import plot
-from flitgym.experiments.places import plan
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
 from omegaconf import OmegaConf

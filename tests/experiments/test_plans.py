@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flitgym.configs.composition import SIMULATION, Composer
 from flitgym.configs.routes import TABLE
-from flitgym.experiments import places as home
+from flitgym.experiments.comparison import places as home
 from flitgym.experiments.running.sweep import Composers, PlannedRun, expand
 from plans import place_of
 

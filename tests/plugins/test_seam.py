@@ -11,8 +11,8 @@ from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, training_hash
 from flitgym.env import blocks
 from flitgym.env.experience.blocks import Parts
-from flitgym.experiments import places
 from flitgym.experiments.benchmarks import suite
+from flitgym.experiments.comparison import places
 from flitgym.experiments.training.result import Training
 from flitgym.simcore import ConfigError, plugins
 from omegaconf import DictConfig

@@ -10,13 +10,13 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ..simcore.plugins import Plugin, entries, load
-from .evaluation.plan import Policy
-from .running.sweep import PlannedRun
-from .saturation.search import expand_with_searches
+from ...simcore.plugins import Plugin, entries, load
+from ..evaluation.plan import Policy
+from ..running.sweep import PlannedRun
+from ..saturation.search import expand_with_searches
 
-FIGURES = Path(__file__).parent / "figures"
-STUDIES = Path(__file__).parent / "studies"
+_HOME = Path(__file__).parent.parent
+FIGURES, STUDIES = _HOME / "figures", _HOME / "studies"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _band(entry: Mapping[str, Any]) -> Any:
 def places(folder: Path = FIGURES) -> dict[str, Place]:
     """Every figure (or study) by name; those of plugins come last."""
     own = {path.parent.name: path.parent for path in sorted(folder.glob("*/config.yaml"))}
-    package = f"{__package__}.{folder.name}"
+    package = f"{__package__.rpartition('.')[0]}.{folder.name}"
     found = {name: Place(path, f"{package}.{name}") for name, path in own.items()}
     for name, (plugin, path) in entries(folder.name, "*/config.yaml", own).items():
         found[name] = Place(path, f"{plugin.package}.{folder.name}.{name}", plugin)
