@@ -19,7 +19,14 @@ from flitgym.experiments.table_quality.one_table import KIND
 from plans import place_of, planned, reproduced
 
 FIGURES = available()
-PLANS = [(figure, preset) for figure, presets in FIGURES.items() for preset in presets]
+# Other plans have hundreds of runs.
+PLANS = [
+    pytest.param(
+        figure, preset, marks=() if preset in ("quick", "tiny") and figure != "job_policies" else pytest.mark.deep
+    )
+    for figure, presets in FIGURES.items()
+    for preset in presets
+]
 OF_ONE_ROUTING = {"mapping"}
 MAPPING = {"dilation": 2.0, "start_dilation": 3.0, "worst_congestion_bytes": 4e4, "mapper_cpu_seconds": 0.01}
 MAPPING["refine_cpu_seconds"] = 0.2
