@@ -4,12 +4,6 @@ import pytest
 from flitgym.experiments.running.estimate import Estimate
 
 
-def test_equal_runs_scale_with_their_cost() -> None:
-    estimate = Estimate(["a"] * 4, [1.0, 2.0, 4.0, 8.0], workers=1)
-    estimate.ended(0, 3.0)
-    assert estimate.left({}) == pytest.approx(3.0 * (2 + 4 + 8))
-
-
 def test_kinds_of_runs_have_separate_speeds() -> None:
     estimate = Estimate(["quick", "slow", "quick", "slow"], [1.0, 1.0, 1.0, 1.0], workers=1)
     estimate.ended(0, 1.0)

@@ -7,23 +7,11 @@ from conftest import SMALL, Command
 from flitgym.configs.identity import study_folder
 from flitgym.simcore import ConfigError
 
-COMMANDS = {
-    "simulate": [*SMALL],
-    "train": ["rounds=1", "track.to=none", "evaluation.every=0"],
-    "evaluate": ["routing=minimal", "traffic=uniform", "traffic.load=0.1", "seed=1"],
-    "route": ["topology=dragonfly_72", "patterns=0"],
-}
 
-
-@pytest.mark.parametrize("verb", COMMANDS)
-def test_a_study_that_is_a_path_is_refused(command: Command, tmp_path: Path, verb: str) -> None:
-    above = sorted(tmp_path.parent.iterdir())
-    done = command(*verb.split(), *COMMANDS[verb], "study=../../outside")
+def test_a_study_that_is_a_path_is_refused(command: Command, tmp_path: Path) -> None:
+    done = command("simulate", *SMALL, "study=../../outside")
     assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert "study: '../../outside' is a path" in line
-    assert "study=outside" in line
-    assert sorted(tmp_path.parent.iterdir()) == above
+    assert "study: '../../outside' is a path" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

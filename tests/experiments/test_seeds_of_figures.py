@@ -7,7 +7,6 @@ import pytest
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import curve, draw_curves, select
 from flitgym.experiments.plotting.players import pattern_of, player_of
-from flitgym.experiments.results.copies import count_text
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
@@ -20,13 +19,6 @@ def row(seed: int, load: float = 0.1, accepted: float = 0.1, placement: int | No
         "workload.placement_seed": placement,
     }
     return {**keys, "workload.placement_seed": placement, "seed": seed, "accepted_load": accepted}
-
-
-@pytest.mark.parametrize(
-    ("counts", "text"), [([1], "1 seed"), ([3, 3], "3 seeds"), ([2, 3], "2 to 3 seeds"), ([1, 2], "1 to 2 seeds")]
-)
-def test_counts(counts: list[int], text: str) -> None:
-    assert count_text(counts) == text
 
 
 def test_a_curve_of_several_seeds_has_a_band() -> None:

@@ -56,20 +56,6 @@ def test_a_build_is_interrupted(sections: dict[str, Any]) -> None:
         Simulation({"routing": "minimal", "traffic": "uniform", **sections})
 
 
-def _program(kind: str) -> Program:
-    if kind == "alltoall":
-        return Program.motif("collective", {"collective": "alltoall", "ranks": 1 << 20})
-    return Program.motif("ur", {"iterations": 1 << 30, "ranks": 64})
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("work", ["check", "to_goal", "totals"])
-def test_a_program_that_takes_long_is_interrupted(work: str) -> None:
-    program = _program("alltoall" if work == "totals" else "ur")
-    with ctrl_c():
-        getattr(program, work)()
-
-
 @pytest.mark.deep
 @pytest.mark.parametrize("host", [{}, LOGGOPS])
 def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> None:
