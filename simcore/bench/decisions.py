@@ -1,13 +1,9 @@
-"""Cost of decisions by an agent: decisions per CPU second, a policy network in the core, and labelled decisions.
+"""Cost of decisions by an agent: decisions per CPU second, and a policy network in the core.
 
     python simcore/bench/decisions.py [--repeats 5]
 
 The two sides of a ratio run in turns, so that a drift of the machine's speed does not decide the result. Scene:
 1,056 terminals, router input_queued, uniform load 0.5, one network.
-
-A labelled decision is a decision with the marginal costs of all its candidates (`MarginalCost`, forks of 1,500 ns,
-other packets keep their paths). Scene: 72 terminals, the router of `configs/router/hpdc21.yaml`, uniform traffic, one
-decision of fifty sampled. The rate is per second of wall time on the given number of threads.
 """
 
 from __future__ import annotations
@@ -15,23 +11,12 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flitgym import agents
-from flitgym.configs import compose, core_sections
-from flitgym.simcore import MarginalCost, Simulation, SimulationBatch
+from flitgym.simcore import Simulation, SimulationBatch
 
 _WARMUP, _CYCLES = 1000, 800
-_LABELLED = 400  # decisions per measurement
-SHIPPED = Path(agents.__file__).parent / "policies" / "dqn.safetensors"
-
-_LABELS: dict[str, dict[str, Any]] = {
-    "PAR": {"name": "par"},
-    "Q-adaptive": {"name": "q_adaptive"},
-    "the shipped policy": {"name": "policy", "path": str(SHIPPED)},
-}
 
 
 def network(routing: str | dict[str, Any]) -> Simulation:
@@ -70,19 +55,6 @@ def batched() -> float:
     return made / seconds
 
 
-def labelled(routing: dict[str, Any], load: float, threads: int) -> tuple[float, float]:
-    """Measure labelled decisions per second of wall time, and their mean number of candidates."""
-    sections = core_sections(
-        compose(["topology=dragonfly_72", "router=hpdc21", "traffic=uniform", f"traffic.load={load}"])
-    )
-    simulation = Simulation({**sections, "routing": routing})
-    simulation.run_ns(20_000)
-    costs = MarginalCost(simulation, threads=threads)
-    began = time.perf_counter()
-    labels = costs.label(_LABELLED, part=0.02)
-    return _LABELLED / (time.perf_counter() - began), float(labels["tried"].mean())
-
-
 def main() -> None:
     """Measure, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -109,14 +81,6 @@ def main() -> None:
             "UGAL / MLP 64-64 (goal at most 3)": ugal / flat,
             "UGAL / the same without what neighbours report": ugal / deaf,
             "UGAL / MLP 32-32 per slot": ugal / slots,
-            **{
-                f"labelled decisions/s, {name}, load {load:g}, {threads} thread{'s' * (threads > 1)}": labelled(
-                    routing, load, threads
-                )[0]
-                for name, routing in _LABELS.items()
-                for load in (0.1, 0.3, 0.5)
-                for threads in (1, 2)
-            },
         }.items():
             rows.setdefault(key, []).append(value)
     medians = {key: statistics.median(values) for key, values in rows.items()}

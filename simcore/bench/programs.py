@@ -73,7 +73,7 @@ class Programs:
                 raise BenchError(f"{program} is missing: build it with `make bench-build`")
 
     def scenes(self, group: str | None = None) -> list[str]:
-        """The names of all scenes, or of a group (scenes, sizes, loads, loads_learned, motifs)."""
+        """The names of all scenes, or of a group (scenes, sizes, loads, loads_learned)."""
         return output_of([self.bench, "--list", *([group] if group else [])]).split()
 
     def run(self, scene: str, scale: float = 1, threads: int = 1) -> Row:

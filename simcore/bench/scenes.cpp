@@ -95,27 +95,6 @@ std::vector<Section> mixed_jobs() {
   return jobs;
 }
 
-// Each motif of the study on half the machine, as in the study's pairs. Motifs with a long computation before the first
-// message compute less here. LQCD and Stencil5D send few messages at a time, because messages wait for each other along
-// a row of ranks.
-void add_motifs(std::vector<Scene>& all) {
-  const auto add = [&](const std::string& motif, u32 warmup, u32 cycles, Values values) {
-    values.insert({"ranks", i64{motif == "lulesh" ? 512 : 528}});
-    const Section job = {motif, values};
-    all.push_back({"sc22_par_" + motif, sc22(), "par", "", 0, warmup, cycles, {"dragonfly", {}}, 0, {job}});
-    all.back().groups = kMotifs;
-  };
-  add("fft3d", 20000, 40000, {{"ns_per_element", 0.1}});
-  add("lu", 100000, 200000, {});
-  add("lqcd", 20000, 200000, {});
-  add("cosmoflow", 20000, 40000, {{"compute_ns", i64{1000}}});
-  add("stencil5d", 30000, 200000, {});
-  add("lulesh", 20000, 30000, {});
-  add("ur", 20000, 100000, {});
-  add("dl", 20000, 40000, {});
-  add("halo3d", 20000, 30000, {});
-}
-
 }  // namespace
 
 std::vector<Scene> scenes() {
@@ -170,7 +149,6 @@ std::vector<Scene> scenes() {
       {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},
   };
   // clang-format on
-  add_motifs(all);
   add_sizes(all);
   add_loads(all);
   return all;

@@ -15,7 +15,6 @@ enum Group : u32 {
   kSizes = 2,         // one setting on networks of growing size
   kLoads = 4,         // one network at growing load, router input_queued
   kLoadsLearned = 8,  // the same with Q-adaptive, router hpdc21
-  kMotifs = 16,       // one motif of the interference study at a time
 };
 
 struct Scene {

@@ -1,6 +1,6 @@
 // Speed of a scene: flit-hops per second of the simulation loop, as one line of JSON.
 //   simcore_bench SCENE [SCALE] [--threads N] [--partitions N]     SCALE: factor for the measured window
-//   simcore_bench --list [GROUP]                  scenes, sizes, loads, loads_learned or motifs; all by default
+//   simcore_bench --list [GROUP]                  scenes, sizes, loads or loads_learned; all by default
 //   simcore_bench --starts-callgrind              exit status 0: callgrind skips the warm-up (valgrind's header found)
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,7 @@ extern "C" __attribute__((noinline)) void flitgym_bench_window(Simulation& sim, 
 namespace {
 
 const std::map<std::string, u32> kGroups = {
-    {"scenes", kScenes}, {"sizes", kSizes}, {"loads", kLoads}, {"loads_learned", kLoadsLearned}, {"motifs", kMotifs}};
+    {"scenes", kScenes}, {"sizes", kSizes}, {"loads", kLoads}, {"loads_learned", kLoadsLearned}};
 
 double wall_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
