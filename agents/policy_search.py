@@ -102,7 +102,7 @@ class Config:
             )
         if self.elite > self.population:
             raise ConfigError(f"agent.elite: {self.elite} is more than agent.population={self.population}")
-        general, features = general_features(self.observation), slot_features(self.observation)
+        general, features = (features_of(self.observation, kind) for kind in ("general", "per_slot"))
         for name in self.tolls:
             if name not in general + features:
                 raise ConfigError(unknown("agent.tolls", name, general + features, "feature"))
@@ -122,26 +122,21 @@ class Config:
 _PARAMETERS = ("network", "hidden", "observation", "relation", "slots", "slots_by")
 
 
-def slot_features(observation: str) -> list[str]:
-    """Names of the features of a slot in an observation, without the names of their blocks.
+def features_of(observation: str, kind: str = "per_slot") -> list[str]:
+    """Names of the features in an observation, without the names of their blocks.
+
+    Args:
+        observation: Blocks, joined by +.
+        kind: `per_slot`, or `general` for those of packet and router, which are the same for all slots.
 
     Raises:
         ConfigError: the core has no such block.
     """
-    return _features(observation, "per_slot")
-
-
-def general_features(observation: str) -> list[str]:
-    """Names of the features of packet and router, which are the same for all slots."""
-    return _features(observation, "general")
-
-
-def _features(observation: str, of: str) -> list[str]:
     blocks = registered("observation")
     for block in observation.split("+"):
         if block not in blocks:
             raise ConfigError(unknown("agent.observation", block, blocks, "block"))
-    return [name for block in observation.split("+") for name in blocks[block]["facts"][of]]
+    return [name for block in observation.split("+") for name in blocks[block]["facts"][kind]]
 
 
 def _tolls(features: Sequence[str]) -> list[str]:
@@ -158,19 +153,15 @@ class Agent:
         self._routing = self.routing(config)
         self.base = _base(config)
         seam = self._simulation(0, self.next_seed).seam()
-        self.features = slot_features(config.observation)
         # General features are the same for all slots, so they have no costs, only tolls.
-        self.costs = [*self.features, *_tolls(config.tolls)]
+        self.costs = [*features_of(config.observation), *_tolls(config.tolls)]
         for feature in [*seam["general"], *seam["per_slot"]]:
             if feature["name"].rpartition(".")[2] not in config.tolls:
                 continue
-            if feature["low"] < 0:
+            if feature["low"] < 0 or feature["high"] > MOST_TOLLED:
                 raise ConfigError(
-                    f"agent.tolls: {feature['name']} can be negative; a toll needs a feature that is never negative"
-                )
-            if feature["high"] > MOST_TOLLED:
-                raise ConfigError(
-                    f"agent.tolls: {feature['name']} can exceed {MOST_TOLLED:g}; a toll needs a smaller feature"
+                    f"agent.tolls: {feature['name']} is within {feature['low']:g} .. {feature['high']:g}; a toll needs "
+                    f"a feature within 0 .. {MOST_TOLLED:g}"
                 )
         for reference in config.references:
             for k in range(len(self.mixture.worlds)):
@@ -185,7 +176,7 @@ class Agent:
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
         """Parameters of `routing=policy`."""
-        ones = dict.fromkeys([*slot_features(config.observation), *_tolls(config.tolls)], 1.0)
+        ones = dict.fromkeys([*features_of(config.observation), *_tolls(config.tolls)], 1.0)
         hidden = hidden_units(_layers(config, ones, _base(config)))
         return {**{key: getattr(config, key) for key in _PARAMETERS}, "hidden": hidden}
 
@@ -284,14 +275,8 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """The agent's part of a checkpoint. It holds no episodes, because every round begins new episodes."""
-        return {
-            "mean": self.mean,
-            "spread": self.spread,
-            "generator": self.generator.get_state(),
-            "round": self.round,
-            "next_seed": self.next_seed,
-            "decisions": self.decisions,
-        }
+        own = {name: getattr(self, name) for name in ("mean", "spread", "round", "next_seed", "decisions")}
+        return {**own, "generator": self.generator.get_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Continue from a `state()`.
@@ -319,9 +304,9 @@ def _base(config: Config) -> Layers | None:
 
 
 def _layers(config: Config, costs: Mapping[str, float], base: Layers | None) -> Layers:
-    features = slot_features(config.observation)
+    features = features_of(config.observation)
     own = cost_layers(
-        [*general_features(config.observation), *features],
+        [*features_of(config.observation, "general"), *features],
         {name: costs[name] for name in features},
         {name: costs[toll] for name, toll in zip(config.tolls, _tolls(config.tolls), strict=True)},
     )

@@ -136,10 +136,6 @@ def node_of(schema: type) -> DictConfig:
     return node
 
 
-def _workload_node(name: str) -> DictConfig:
-    return node_of(workload_schema(name))
-
-
 def offer_root(name: str, root: str) -> None:
     """Offer the types of the primary configuration `root` to Hydra."""
     offer(name, lambda: node_of(root_schema(root)))
@@ -158,4 +154,4 @@ def register_schema() -> None:
             offer(f"{kind}/{name}", partial(component_schema, kind, name))
     # The options of this group are YAML files with these types.
     for name in WORKLOADS:
-        offer(f"hydra/schema/workload/{name}", partial(_workload_node, name))
+        offer(f"hydra/schema/workload/{name}", lambda name=name: node_of(workload_schema(name)))

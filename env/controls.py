@@ -196,8 +196,3 @@ class OnePacket(DecisionProcess):
 
 
 CONTROLS: dict[str, type[DecisionProcess]] = {"decision": OneDecision, "all": AllDecisions, "packet": OnePacket}
-
-
-def process_of(options: PacketOptions, networks: int) -> DecisionProcess:
-    """The process of `options.control`, in several networks."""
-    return CONTROLS[options.control](options, networks)

@@ -9,9 +9,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ..configs import unknown
-from ..simcore import ConfigError, Simulation
-from .controls import process_of
+from ..simcore import Simulation
+from .controls import CONTROLS
 from .experience.bounds import bounds_of
 from .packet_options import PacketKeywords, PacketOptions, check_options
 
@@ -43,11 +42,9 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None, **keywords: Unpack[PacketKeywords]) -> None:
-        self.options = PacketOptions.read(keywords, type(self).__name__)
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ConfigError(unknown("render_mode", str(render_mode), self.metadata["render_modes"], "mode"))
+        self.options = PacketOptions.read(keywords, type(self).__name__, render_mode)
         self.render_mode = render_mode
-        self._process = process_of(self.options, 1)
+        self._process = CONTROLS[self.options.control](self.options, 1)
         self._action, self._never = np.zeros(1, np.int64), np.zeros(1, np.bool_)
         low, high = bounds_of(self._process.seam)
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation
-from .controls import process_of
+from .controls import CONTROLS
 from .experience.bounds import bounds_of
 from .experience.world import check_number
 from .packet_options import PacketKeywords, PacketOptions, check_options
@@ -61,9 +61,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **keywords: Unpack[PacketKeywords],
     ) -> None:
-        self.options = PacketOptions.read(keywords, type(self).__name__)
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ConfigError(unknown("render_mode", str(render_mode), self.metadata["render_modes"], "mode"))
+        self.options = PacketOptions.read(keywords, type(self).__name__, render_mode)
         check_number("num_envs", num_envs, 1, whole=True)
         modes = [mode.value for mode in AutoresetMode]
         if not isinstance(autoreset_mode, AutoresetMode) and autoreset_mode not in modes:
@@ -71,7 +69,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
-        self._process = process_of(self.options, num_envs)
+        self._process = CONTROLS[self.options.control](self.options, num_envs)
         low, high = bounds_of(self._process.seam)
         self.single_observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
         self.single_action_space = gymnasium.spaces.Discrete(self._process.slots)

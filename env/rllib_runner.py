@@ -146,18 +146,15 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
             if read * 4 > self.reader.capacity:
                 stride = max(1, stride // 4)
             if over:
-                self._count_empty(got)
+                self._empty += got == 0
+                if self._empty >= _EMPTY_EPISODES:
+                    raise ConfigError(
+                        f"{_EMPTY_EPISODES} episodes of {self.rollout.episode_ns:g} ns had no decision: raise the "
+                        "load, rollout.episode_ns, or record_part"
+                    )
                 self._add_latencies()
                 self._begin_episode()
         return pieces
-
-    def _count_empty(self, got: int) -> None:
-        self._empty += got == 0
-        if self._empty >= _EMPTY_EPISODES:
-            raise ConfigError(
-                f"{_EMPTY_EPISODES} episodes of {self.rollout.episode_ns:g} ns had no decision: raise the load, "
-                "rollout.episode_ns, or record_part"
-            )
 
     def _add_latencies(self) -> None:
         statistics = self.simulation.statistics()
@@ -249,9 +246,6 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         """Check that there is a simulation."""
         assert self.simulation.now >= 0
         assert self.module is not None
-
-    def stop(self) -> None:
-        """Do nothing; there is nothing to close."""
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
         """Weights and counters; a checkpoint continues with a new simulation."""

@@ -151,7 +151,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._steps, self._most = 0, math.inf if self.simulation.jobs() else _INTERVALS
         if self.intervals is not None:
             self._most = self.intervals
-        self._charged = self._accrued()
+        self._charged = self.simulation.accrued_delay_by_router_us()
         self.agents = list(self.possible_agents)
         self.simulation.begin_window()
         rows = self._observe(0.0, np.zeros(self._routers), np.zeros(self._routers))
@@ -192,7 +192,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             simulation.run(max(simulation.cycles(self.interval_ns), 1))
         span = (simulation.now - before) * simulation.cycle_ns
         delay, count = self._feedback()
-        before_us, self._charged = self._charged, self._accrued()
+        before_us, self._charged = self._charged, self.simulation.accrued_delay_by_router_us()
         owed = self._charged - before_us
 
         self._steps += 1
@@ -217,9 +217,6 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     def render(self) -> None:
         """Do nothing; there are no render modes."""
-
-    def close(self) -> None:
-        """Do nothing; there is nothing to close."""
 
     # ---- The network ----
 
@@ -264,10 +261,6 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     def _done(self) -> bool:
         refuse_stuck(self.simulation)
         return self.simulation.workload_finished and self.simulation.packets_in_network == 0
-
-    def _accrued(self) -> NDArray[np.float64]:
-        """Delay so far in packet-us, per router of the source."""
-        return self.simulation.accrued_delay_by_router_us()
 
     def _feedback(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The feedback since the last call: the mean delay in us and the number of decisions, per router."""

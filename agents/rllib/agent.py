@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,16 +49,10 @@ class Agent:
         # RLlib would wait silently for CPUs that the cluster does not have.
         require_cpus(config.cpus, "agent.env_runners + agent.learners")
         self._before, self._steps, self.round = 0.0, 0.0, 0
-        self._built: Any = None
 
-    @property
+    @cached_property
     def _algorithm(self) -> Any:
         # Built at the first use, because its processes start slowly and a checkpoint changes its settings.
-        if self._built is None:
-            self._built = self._build()
-        return self._built
-
-    def _build(self) -> Any:
         config = self.config
         if self._before and isinstance(config, DqnConfig):  # continue with the epsilon of the checkpoint
             part = min(1.0, self._before / config.epsilon_decisions)
@@ -128,9 +123,8 @@ class Agent:
 
     def close(self) -> None:
         """Stop Ray's processes."""
-        if self._built is not None:
-            self._built.stop()
-            self._built = None
+        if "_algorithm" in self.__dict__:
+            self.__dict__.pop("_algorithm").stop()
 
 
 AGENTS = {"rllib_ppo": (PpoConfig, Agent), "rllib_dqn": (DqnConfig, Agent)}

@@ -14,10 +14,9 @@ import numpy as np
 from ...env.experience.world import World
 from ...simcore import ConfigError
 from ..learning.replay import Replay
-from ..learning.rollouts import SEEN
 from .config import DqnConfig
 from .modules import MaskedQNetwork
-from .training import columns_of, configure
+from .training import columns_of, configure, rollout_of
 
 try:
     import torch
@@ -32,7 +31,7 @@ try:
 except ImportError as error:
     raise ConfigError(f"flitgym.agents.rllib.dqn needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
-from ...env.rllib_runner import DELIVERED, NEXT_ROW, Rollout
+from ...env.rllib_runner import DELIVERED, NEXT_ROW
 
 
 class TransitionBuffer(EpisodeReplayBuffer):
@@ -96,19 +95,6 @@ class DqnTrainBatch(ConnectorV2):
         return {DEFAULT_MODULE_ID: {**batch, "weights": ones, "n_step": ones.clone()}}
 
 
-def rollout_of(world: World, config: DqnConfig) -> Rollout:
-    """The rollout of each runner."""
-    return Rollout(
-        world,
-        routing={key: getattr(config, key) for key in SEEN},
-        fragment=config.fragment,
-        chains=False,
-        epsilon=(config.epsilon_first, config.epsilon_last),
-        epsilon_decisions=config.epsilon_decisions,
-        episode_ns=config.episode_ns,
-    )
-
-
 def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 0) -> Any:
     """RLlib's `DQNConfig`, ready for `build_algo()`."""
     config = config or DqnConfig()
@@ -141,4 +127,7 @@ def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 
         ],
     )
     algorithm.env_runners(rollout_fragment_length=config.fragment)
-    return configure(algorithm, rollout_of(world, config), MaskedQNetwork, config, seed)
+    epsilon = (config.epsilon_first, config.epsilon_last)
+    exploration = {"epsilon": epsilon, "epsilon_decisions": config.epsilon_decisions}
+    rollout = rollout_of(world, config, fragment=config.fragment, chains=False, **exploration)
+    return configure(algorithm, rollout, MaskedQNetwork, config, seed)

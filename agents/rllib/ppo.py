@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from ...env.experience.world import World
 from ...simcore import ConfigError
 from ..learning.advantages import generalised_advantages
-from ..learning.rollouts import SEEN
 from .config import PpoConfig
 from .modules import MaskedActorCritic
-from .training import columns_of, configure
+from .training import columns_of, configure, rollout_of
 
 try:
     import torch
@@ -30,7 +29,7 @@ try:
 except ImportError as error:
     raise ConfigError(f"flitgym.agents.rllib.ppo needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
-from ...env.rllib_runner import DELIVERED, Rollout
+from ...env.rllib_runner import DELIVERED
 
 
 def advantages(
@@ -93,18 +92,6 @@ class PpoTrainBatch(ConnectorV2):
         }
 
 
-def rollout_of(world: World, config: PpoConfig) -> Rollout:
-    """The rollout of each runner."""
-    return Rollout(
-        world,
-        routing={key: getattr(config, key) for key in SEEN},
-        fragment=-(-config.batch // max(1, config.env_runners)),
-        chains=True,
-        temperature=1.0,
-        episode_ns=config.episode_ns,
-    )
-
-
 def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 0) -> Any:
     """RLlib's `PPOConfig`, ready for `build_algo()`."""
     config = config or PpoConfig()
@@ -131,4 +118,6 @@ def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 
         add_default_connectors_to_learner_pipeline=False,
         learner_connector=lambda *spaces: PpoTrainBatch(*spaces, discount=discount, gae_lambda=gae_lambda),
     )
-    return configure(algorithm, rollout_of(world, config), MaskedActorCritic, config, seed)
+    fragment = -(-config.batch // max(1, config.env_runners))
+    rollout = rollout_of(world, config, fragment=fragment, chains=True, temperature=1.0)
+    return configure(algorithm, rollout, MaskedActorCritic, config, seed)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...env.experience.world import World
 from ...env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ...simcore import ConfigError
+from ..learning.rollouts import SEEN
 from ..networks import Layers
 from .config import DqnConfig, PpoConfig
 
@@ -45,6 +47,11 @@ def columns_of(episodes: Sequence[Any], *extra: str) -> dict[str, NDArray[Any]]:
         columns[Columns.REWARDS] = episode.get_rewards(every)
         pieces.append(columns | {name: episode.get_extra_model_outputs(name, every) for name in extra})
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def rollout_of(world: World, given: PpoConfig | DqnConfig, **options: Any) -> Rollout:
+    """The rollout of each runner."""
+    return Rollout(world, {key: getattr(given, key) for key in SEEN}, episode_ns=given.episode_ns, **options)
 
 
 def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | DqnConfig, seed: int) -> Any:

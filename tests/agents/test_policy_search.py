@@ -10,7 +10,7 @@ import pytest
 import torch
 from flitgym.agents.learning.abandonment import RoundAbandonedError
 from flitgym.agents.policy.file import load_policy
-from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
+from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, features_of
 from flitgym.configs.policies import shipped_policy
 from flitgym.env.experience.world import Mixture
 from flitgym.simcore import ConfigError
@@ -21,7 +21,7 @@ _SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}
 
 def first_slot(agent: Agent) -> int:
     """The first column of an observation's slot features."""
-    return len(general_features(agent.config.observation))
+    return len(features_of(agent.config.observation, "general"))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def mixture() -> Mixture:
 def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the loss of an episode is the distance to known costs, the search finds them."""
     agent = Agent(Config(population=30, elite=6, spread=1.0), mixture, rounds=30, seed=1)
-    goal = torch.linspace(-1.5, 1.5, len(agent.features), dtype=torch.float64)
+    goal = torch.linspace(-1.5, 1.5, len(features_of(agent.config.observation)), dtype=torch.float64)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (float((logs - goal).square().sum()), 1))
     losses = [agent.train_round()["loss"] for _ in range(30)]
     assert losses[-1] < 0.05 * losses[0]
@@ -58,12 +58,12 @@ def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
     """The score is minus the sum of all costs; a path with more hops than minimal also pays the tolls."""
     config = Config(**_SMALL, tolls=["lost", "queued"])
     agent = Agent(config, mixture, rounds=1, seed=1)
-    assert agent.costs == [*agent.features, "lost_toll", "queued_toll"]
+    assert agent.costs == [*features_of(agent.config.observation), "lost_toll", "queued_toll"]
     draws = np.random.default_rng(3)
     logs = torch.tensor(draws.normal(size=len(agent.costs)))
     layers = agent._layers(logs)
     x = draws.uniform(0, 100, (200, layers[0][0].shape[1])).astype(np.float32)
-    column = {name: first_slot(agent) + k for k, name in enumerate(agent.features)}
+    column = {name: first_slot(agent) + k for k, name in enumerate(features_of(agent.config.observation))}
     x[:, column["more_time"]] = draws.uniform(-8, 8, 200)
     x[:, column["more_hops"]] = draws.choice([-0.5, 0, 0.5, 1, 1.5], 200)
     costs = np.exp(logs.numpy())
@@ -80,14 +80,14 @@ BASE = {"base": "dqn", "observation": "relative+relative_lost"}
 
 def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     """The score of a shipped policy, minus the toll of longer paths on a feature of the router."""
-    slots = slot_features(BASE["observation"])
+    slots = features_of(BASE["observation"])
     start = {name: 0.5 + k for k, name in enumerate(slots)} | {"backlog_toll": 3.0}
     config = Config(**_SMALL, **BASE, tolls=["backlog"], start=start)
     agent = Agent(config, mixture, rounds=1, seed=1)
     base, _ = load_policy(shipped_policy("dqn"))
     seam = agent._simulation(0, 1).seam()
     inputs = [feature["name"].rpartition(".")[2] for feature in [*seam["general"], *seam["per_slot"]]]
-    assert inputs == [*general_features(config.observation), *slots]  # the core's order
+    assert inputs == [*features_of(config.observation, "general"), *slots]  # the core's order
     x = np.random.default_rng(3).uniform(0, 4, (200, len(inputs))).astype(np.float32)
     x[:, inputs.index("more_hops")] = np.random.default_rng(4).choice([-0.5, 0, 0.5, 1, 1.5], 200)
     longer = x[:, inputs.index("more_hops")] > 0

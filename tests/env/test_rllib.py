@@ -202,7 +202,7 @@ def test_ppo_learns(cluster: None) -> None:
     assert np.mean(latencies[-2:]) < 0.85 * np.mean(latencies[:2]), latencies
     assert history[-1]["reward"] > history[0]["reward"]
     # The core can run the result.
-    simulation = Rollout(WORLD, rllib_ppo.rollout_of(WORLD, config).routing).simulation(2)
+    simulation = Rollout(WORLD, rllib_ppo.algorithm_config(WORLD, config).env_config["rollout"].routing).simulation(2)
     simulation.set_policy(layers)
     simulation.run(500)
     assert simulation.decision_count > 0
