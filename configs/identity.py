@@ -13,8 +13,9 @@ from omegaconf import OmegaConf
 
 from ..simcore import ConfigError, registered
 from ..simcore._policy_file import without_provenance
-from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
+from .jobs import core_workload, file_word, has_workload, workload_identity, workload_label
 from .source import CONFIG_DIR
+from .traces import file_hash
 
 # Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
@@ -35,14 +36,14 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: the jobs of the workload do not fit the network.
     """
-    sections = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    sections = {key: plain_of(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config, seed_alone=True)
     if failures:
         sections["failures"] = failures
     if has_workload(config):
-        jobs = core_workload(_plain(config["workload"]), sections["topology"], failures, sections["seed"])
+        jobs = core_workload(plain_of(config["workload"]), sections["topology"], failures, sections["seed"])
         return {**sections, "workload": jobs}
-    return {**sections, "traffic": _plain(config["traffic"])}
+    return {**sections, "traffic": plain_of(config["traffic"])}
 
 
 def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     Raises:
         ConfigError: the seed is negative.
     """
-    given: dict[str, Any] = _plain(config.get("failures") or {})
+    given: dict[str, Any] = plain_of(config.get("failures") or {})
     kept = {key: value for key, value in given.items() if value is not None and value != []}
     if kept.get("seed", 0) < 0:
         raise ConfigError(f"failures.seed: {kept['seed']} is invalid; use a whole number >= 0")
@@ -83,16 +84,16 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         OSError: a file cannot be read: `run.load_q_table`, a file of the topology, of the routing (`path`, `file`,
             `demand`) or of the traffic, or a GOAL file.
     """
-    run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
-    identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
+    run = {key: value for key, value in plain_of(config["run"]).items() if key not in _NOT_IDENTITY}
+    identity = {key: plain_of(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config)
     if failures:
         identity["failures"] = {"seed": config["seed"], **failures} if draws_failures(failures) else failures
     if has_workload(config):
-        identity["workload"] = workload_identity(_plain(config["workload"]))
+        identity["workload"] = workload_identity(plain_of(config["workload"]))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
-        identity["traffic"] = _plain(config["traffic"])
+        identity["traffic"] = plain_of(config["traffic"])
     for section in identity.keys() & {"topology", "routing", "traffic", "workload"}:
         identity[section] = _with_seeds(section, identity[section], config["seed"])
     if run["load_q_table"] is not None:
@@ -100,7 +101,22 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     for section, keys in _FILES.items():
         if section in identity:
             identity[section] = with_hashed_files(section, identity[section], keys)
-    return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
+    return digest({**identity, "run": run})
+
+
+def digest(identity: Mapping[str, Any]) -> str:
+    """A hash of plain values, 12 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that the core does not take.
+
+    Raises:
+        ConfigError: names the seed.
+    """
+    if not 0 <= seed < 2**63:
+        raise ConfigError(f"seed: {str(seed)[:40]} is not an integer from 0 to 2^63 - 1")
 
 
 def _with_seeds(group: str, values: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -153,14 +169,12 @@ def run_id(*, _root_: Mapping[Any, Any]) -> str:
         ConfigError: the seed is invalid.
         ConfigError, OSError: as `config_hash`.
     """
-    seed = _root_["seed"]
-    if not 0 <= seed < 2**63:
-        raise ConfigError(f"seed: {str(seed)[:40]} is not an integer from 0 to 2^63 - 1")
+    check_seed(_root_["seed"])
     what = workload_label(_root_["workload"]) if has_workload(_root_) else _traffic_label(_root_["traffic"])
     # File systems allow 255 bytes in total.
     labels = [(_root_["topology"]["name"], 40), (_routing_label(_root_["routing"]), 40), (what, 120)]
     words = [file_word(label, longest) for label, longest in labels]
-    return f"{'_'.join(words)}_seed{seed}_{config_hash(_root_)}"
+    return f"{'_'.join(words)}_seed{_root_['seed']}_{config_hash(_root_)}"
 
 
 def file_label(path: str) -> str:
@@ -191,5 +205,6 @@ def _traffic_label(traffic: Mapping[Any, Any]) -> str:
     return f"{traffic['name']}{file}_load{traffic['load']:g}"
 
 
-def _plain(node: Any) -> Any:
+def plain_of(node: Any) -> Any:
+    """Resolved plain values of a node of OmegaConf; other values stay as they are."""
     return OmegaConf.to_container(node, resolve=True, throw_on_missing=True) if OmegaConf.is_config(node) else node

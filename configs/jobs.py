@@ -1,6 +1,5 @@
 """The `workload` section: its jobs on a network of a given size, and its identity."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Any
 
 from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
 from ..simcore._core import motif_ranks, nodes, terminals
-from ..simcore._files import open_plain, read_plain
+from ..simcore._files import read_plain
 from .errors import unknown
-from .traces import OPTIONS, named, trace_facts, trace_hash, trace_of
+from .traces import OPTIONS, file_hash, trace_hash, trace_of
 
 Section = Mapping[str, Any]
 
@@ -98,16 +97,19 @@ def workload_identity(section: Section) -> dict[str, Any]:
 
 
 def traces_of(section: Section) -> dict[str, dict[str, Any]]:
-    """Format, contents and assumptions of every trace of a workload, by the name of its job.
+    """The facts for `result.json` about every trace of a workload, by the name of its job: contents and assumptions.
 
     Args:
         section: The resolved `workload` section.
     """
-    if section["name"] == "trace":
-        (job,) = _trace(section, 0)
-        return {job["name"]: trace_facts(job, "workload")}
-    given = [job for job in section.get("jobs", []) if "trace_file" in job]
-    return {_job_name(job): trace_facts(job, f"workload.jobs.{_job_name(job)}") for job in given}
+    alone = section["name"] == "trace"
+    facts = {}
+    for job in _played(section, 0) if alone else section.get("jobs", []):
+        if "trace_file" in job:
+            trace = trace_of(job, "workload" if alone else f"workload.jobs.{_job_name(job)}")
+            contents = {"format": trace.format, "ranks": trace.program.ranks, "counts": dict(trace.counts)}
+            facts[_job_name(job)] = {**contents, "notes": list(trace.notes)}
+    return facts
 
 
 def _file_hashes(job: Section) -> dict[str, str]:
@@ -185,17 +187,11 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
         if not isinstance(parameters, Mapping):
             raise ConfigError(f"workload.params.{motif}: {parameters!r} is not a mapping; write {{iterations: 2}}")
-    return [
-        _job(
-            motif,
-            motif,
-            _whole_nodes(section, available * part // whole),
-            section,
-            f"params.{motif}",
-            given.get(motif, {}),
-        )
-        for motif, part in MIXED.items()
-    ]
+    jobs = []
+    for motif, part in MIXED.items():
+        ranks = _whole_nodes(section, available * part // whole)
+        jobs.append(_job(motif, motif, ranks, section, f"params.{motif}", given.get(motif, {})))
+    return jobs
 
 
 def _whole_nodes(section: Section, share: int) -> int:
@@ -222,18 +218,11 @@ def _job(name: str, motif: str, available: int, section: Section, key: str, para
     return job
 
 
-def _goal(section: Section, available: int) -> list[Section]:
-    return [{"name": _name_in(section), "goal_file": section["file"], "start_ns": section["start_ns"]}]
-
-
-def _trace(section: Section, available: int) -> list[Section]:
-    keys = ("format", "start_ns", *OPTIONS)
-    given = {"trace_file": section["file"], **{key: section[key] for key in keys}}
-    return [{"name": _name_in(section), **given}]
-
-
-def _listed(section: Section, available: int) -> list[Section]:
-    return _mappings(section["jobs"])
+def _played(section: Section, available: int) -> list[Section]:
+    # The only job of `workload=goal` or `workload=trace`, which have a file.
+    file = f"{section['name']}_file"
+    given = {key: section[key] for key in ("start_ns", *_PROGRAMS[file][0])}
+    return [{"name": _name_in(section), file: section["file"], **given}]
 
 
 def _free_job(given: Section) -> dict[str, Any]:
@@ -274,25 +263,21 @@ def _matrix_program(given: Section, where: str, available: int) -> Program:
     return Program.exchange(exchanged, numbers["iterations"])
 
 
-def _trace_program(given: Section, where: str, available: int) -> Program:
-    return trace_of(given, where).program
-
-
 # The keys of a job that plays a file, besides those of its place. The file sets the number of ranks.
 _MATRIX = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}  # and their defaults
 _PROGRAMS: dict[str, tuple[Iterable[str], Callable[[Section, str, int], Program]]] = {
     "goal_file": ((), _goal_program),
     "matrix_file": (_MATRIX, _matrix_program),
-    "trace_file": (("format", *OPTIONS), _trace_program),
+    "trace_file": (("format", *OPTIONS), lambda given, where, available: trace_of(given, where).program),
 }
 _PLACE = ("name", "terminals", "start_ns")
 _JOBS: dict[str, Callable[[Section, int], Sequence[Section]]] = {
     "pair": _pair,
     "mixed": _mixed,
     "stencil27": _stencil27,
-    "goal": _goal,
-    "trace": _trace,
-    "jobs": _listed,
+    "goal": _played,
+    "trace": _played,
+    "jobs": lambda section, available: _mappings(section["jobs"]),
 }
 
 
@@ -324,24 +309,3 @@ def _mappings(jobs: list[Any]) -> list[Section]:
         if not isinstance(job, Mapping):
             raise ConfigError(f"workload.jobs: {job!r} is not a mapping; write {{motif: halo3d, ranks: 64}}")
     return jobs
-
-
-def file_hash(key: str, path: str, content: Callable[[bytes], bytes] | None = None) -> str:
-    """A hash of a file's content.
-
-    Args:
-        key: Of the configuration, for messages.
-        path: Of the file.
-        content: Returns the bytes that count; None: all bytes count.
-
-    Raises:
-        ConfigError: it is not a plain file; names the key.
-        OSError: it cannot be read; names the key.
-    """
-    try:
-        if content:
-            return hashlib.sha256(content(read_plain(str(path)))).hexdigest()
-        with open_plain(str(path)) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, ConfigError) as error:
-        raise named(key, error, path) from None

@@ -1,7 +1,5 @@
 """The configuration of `flitgym route`: its types, and the identity of a table."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -11,10 +9,11 @@ from omegaconf import OmegaConf
 
 from ..simcore import ConfigError, registered
 from .composition import Root
-from .identity import core_failures, with_hashed_files
-from .jobs import file_hash, file_word
+from .identity import check_seed, core_failures, digest, plain_of, with_hashed_files
+from .jobs import file_word
 from .schema import component_schema, offer_root
 from .source import offer
+from .traces import file_hash
 
 # Keys that do not change a table or its numbers.
 _NOT_IDENTITY = {"study", "overwrite", "dump", "hydra", "failures"}
@@ -47,8 +46,7 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
         for word in overrides:
             if word.lstrip("+~").partition("=")[0].partition(".")[0] == "engine":
                 raise ConfigError(f"{word}: file={config['file']} is a table already; give one of them")
-    if not 0 <= config["seed"] < 2**63:
-        raise ConfigError(f"seed: {config['seed']} is not an integer from 0 to 2^63 - 1")
+    check_seed(config["seed"])
     if config["patterns"] < 0:
         raise ConfigError(f"patterns: {config['patterns']} is negative")
     if config["dump"] not in DUMPS:
@@ -70,9 +68,7 @@ def route_hash(config: Mapping[Any, Any]) -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    plain: Any = (
-        OmegaConf.to_container(config, resolve=True, throw_on_missing=True) if OmegaConf.is_config(config) else config
-    )
+    plain = plain_of(config)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
     for key in _FILES:
         if identity[key] and not identity[key].startswith("motif:"):
@@ -81,15 +77,12 @@ def route_hash(config: Mapping[Any, Any]) -> str:
     if plain["file"] is not None:
         identity.pop("engine")
     identity["failures"] = core_failures(plain)
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+    return digest(identity)
 
 
 def route_id(*, _root_: Mapping[Any, Any]) -> str:
     """The name of a table's directory: readable, stable, and different for different configurations."""
-    plain: Any = _root_
-    if OmegaConf.is_config(_root_):
-        own = OmegaConf.create({key: _root_[key] for key in _root_ if key != "hydra"})
-        plain = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
+    plain = {key: plain_of(_root_[key]) for key in _root_ if key != "hydra"}
     file = plain["topology"].get("file")
     topology = Path(file).stem if file else str(plain["topology"]["name"])
     return f"{file_word(topology, 60)}_{file_word(table_label(plain), 60)}_{route_hash(plain)}"

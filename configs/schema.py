@@ -55,14 +55,14 @@ def component_schema(kind: str, name: str) -> type:
     return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_declared(kind, name)])
 
 
-@cache
-def workload_schema(name: str) -> type:
-    """The structured config of an option of the group `workload`: the keys of its file and the core's parameters."""
+def workload_node(name: str) -> DictConfig:
+    """The node of an option of the group `workload`: the keys of its file and the core's parameters."""
     fields = {key: (key, kind, value) for key, kind, value in _fields(_content(f"workload/{name}.yaml"))}
     if name != "none":
         motif = _declared("motif", "stencil27") if name == "stencil27" else []
         fields |= {own[0]: own for own in (*motif, *_declared("workload", "workload"))}
-    return make_dataclass(f"workload_{name}", list({"name": ("name", str, field(default=name)), **fields}.values()))
+    named = {"name": ("name", str, field(default=name)), **fields}
+    return node_of(make_dataclass(f"workload_{name}", list(named.values())))
 
 
 @cache
@@ -154,4 +154,4 @@ def register_schema() -> None:
             offer(f"{kind}/{name}", partial(component_schema, kind, name))
     # The options of this group are YAML files with these types.
     for name in WORKLOADS:
-        offer(f"hydra/schema/workload/{name}", lambda name=name: node_of(workload_schema(name)))
+        offer(f"hydra/schema/workload/{name}", partial(workload_node, name))

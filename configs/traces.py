@@ -1,55 +1,56 @@
 """Jobs that play a recorded trace: `workload=trace`, and jobs with the key `trace_file`."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError
-from ..simcore._files import open_plain
+from ..simcore._files import open_plain, read_plain
 from ..simcore.traces import Trace, TraceOptions, find_reader, read_trace, trace_files
 
 OPTIONS = tuple(each.name for each in fields(TraceOptions))
 _TYPES = {"format": str, "collective": str, "replicate": int, "size_scale": int | float}
 
 
-def trace_facts(given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The facts for `result.json` about a job with the key `trace_file`: format, contents and assumptions."""
-    trace = trace_of(given, where)
-    return {
-        "format": trace.format,
-        "ranks": trace.program.ranks,
-        "counts": dict(trace.counts),
-        "notes": list(trace.notes),
-    }
+def file_hash(key: str, path: str | Path, content: Callable[[bytes], bytes] | None = None) -> str:
+    """A hash of a file's content.
+
+    Args:
+        key: Of the configuration, for messages.
+        path: Of the file.
+        content: Returns the bytes that count; None: all bytes count.
+
+    Raises:
+        ConfigError: it is not a plain file; names the key.
+        OSError: it cannot be read; names the key.
+    """
+    try:
+        if content:
+            return hashlib.sha256(content(read_plain(str(path)))).hexdigest()
+        with open_plain(str(path)) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ConfigError) as error:
+        raise named(key, error, str(path)) from None
 
 
 def trace_hash(key: str, path: str) -> str:
     """A hash of a trace's content. In a folder, the names of the files inside count, since they may name ranks.
 
-    Args:
-        key: Of the configuration, for messages.
-        path: Of a file or folder.
-
     Raises:
-        ConfigError: a file is not a plain file; names the key.
-        OSError: a file cannot be read; names the key.
+        ConfigError, OSError: as `file_hash`.
     """
     place = Path(path)
-    content = hashlib.sha256()
+    if not place.is_dir():
+        return file_hash(key, path)
     try:
-        single = not place.is_dir()
-        for file in trace_files(place):
-            with open_plain(file) as held:
-                digest = hashlib.file_digest(held, "sha256")
-            if single:
-                return digest.hexdigest()
-            content.update(f"{file.relative_to(place).as_posix()}\n{digest.hexdigest()}\n".encode())
+        files = trace_files(place)
     except (OSError, ConfigError) as error:
         raise named(key, error, path) from None
-    return content.hexdigest()
+    content = "".join(f"{file.relative_to(place).as_posix()}\n{file_hash(key, file)}\n" for file in files)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def trace_of(given: Mapping[str, Any], where: str) -> Trace:

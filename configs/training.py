@@ -1,7 +1,5 @@
 """The configuration of `flitgym train`: its types, the draws of each episode, and the identity of a training."""
 
-import hashlib
-import json
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -11,11 +9,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
-from .identity import core_sections, with_hashed_files
-from .jobs import file_hash, file_word, has_workload, workload_identity
+from .identity import core_sections, digest, plain_of, with_hashed_files
+from .jobs import file_word, has_workload, workload_identity
 from .policies import policy_path
 from .schema import node_of, offer_root
 from .source import offer
+from .traces import file_hash
 
 # Keys that do not change the policy.
 _NOT_IDENTITY = {"overwrite", "track", "study", "hydra", "checkpoint_every", "evaluation"}
@@ -34,8 +33,7 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
     Raises:
         ConfigError, OSError: as `core_sections`.
     """
-    plain: Any = OmegaConf.to_container(config, resolve=True)
-    sections = core_sections({"routing": {"name": "policy"}, **plain})  # which the agent's routing replaces
+    sections = core_sections({"routing": {"name": "policy"}, **plain_of(config)})  # which the agent's routing replaces
     return {key: sections[key] for key in ("topology", "router", "failures", "traffic", "workload") if key in sections}
 
 
@@ -79,7 +77,7 @@ def _worlds(config: DictConfig) -> dict[str, Any]:
 
 
 def _mapping(config: DictConfig, key: str, example: str) -> dict[str, Any]:
-    given: Any = OmegaConf.to_container(config[key], resolve=True) if OmegaConf.is_config(config[key]) else None
+    given: Any = plain_of(config[key])
     if not isinstance(given, dict):
         raise ConfigError(f"{key}: {config[key]!r} is not a mapping; e.g. {example}")
     return given
@@ -92,8 +90,7 @@ def training_hash(config: DictConfig) -> str:
         ConfigError: there is no policy `agent.base`, or the seed of failures is invalid.
         OSError: the file of `agent.base` cannot be read.
     """
-    plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
+    identity = {key: value for key, value in plain_of(config).items() if key not in _NOT_IDENTITY}
     if config.worlds is not None:
         identity["worlds"] = _worlds(config)
     agent = identity["agent"]
@@ -105,7 +102,7 @@ def training_hash(config: DictConfig) -> str:
         identity[section] = with_hashed_files(section, identity[section])
     if has_workload(config):
         identity["workload"] = workload_identity(identity["workload"])
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+    return digest(identity)
 
 
 def training_command(words: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation, available_memory
 from .experience.blocks import Parts
-from .experience.world import World, check_number
+from .experience.world import Vary, World, check_number
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
 """A rule that maps observations [n, width] and masks [n, slots] to n slots.
@@ -36,7 +36,7 @@ class PacketKeywords(TypedDict, total=False):
 
     world: World | Mapping[str, Any]
     overrides: Sequence[str]
-    vary: Mapping[str, Sequence[Any] | Mapping[str, float]]
+    vary: Vary
     slots: int
     observation: str
     reward: str
@@ -154,11 +154,7 @@ class PacketOptions:
         return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
 
 
-def world_of(
-    world: World | Mapping[str, Any] | None,
-    overrides: Sequence[str] | None,
-    vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None,
-) -> World:
+def world_of(world: World | Mapping[str, Any] | None, overrides: Sequence[str] | None, vary: Vary | None) -> World:
     """The world that the keywords `world`, `overrides` and `vary` describe.
 
     Raises:

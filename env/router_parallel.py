@@ -14,7 +14,7 @@ from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, registered
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import World, check_number, refuse_stuck, window_cycles
+from .experience.world import Vary, World, check_number, refuse_stuck, window_cycles
 
 try:
     from pettingzoo import ParallelEnv
@@ -77,7 +77,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         *,
         world: World | Mapping[str, Any] | None = None,
         overrides: Sequence[str] | None = None,
-        vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None = None,
+        vary: Vary | None = None,
         interval_ns: float = 1_000.0,
         intervals: int | None = None,
         bias_flits: float = 64.0,

@@ -18,6 +18,7 @@ from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "failures")
 EPISODE_NS = 10_000.0  # an episode of traffic, which has no end
+Vary = Mapping[str, Sequence[Any] | Mapping[str, float]]  # values or bounds by key, as `World` describes them
 _DRAWS = 16  # attempts to draw failures that can be routed, per episode
 
 
@@ -38,7 +39,7 @@ class World:
     """
 
     sections: Mapping[str, Any]
-    vary: Mapping[str, Sequence[Any] | Mapping[str, float]] = field(default_factory=dict)
+    vary: Vary = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, given in (("world", self.sections), ("vary", self.vary)):
@@ -57,11 +58,7 @@ class World:
                 raise ConfigError(f"World.vary: '{key}' takes a list of values, not {choices!r}")
 
     @classmethod
-    def composed(
-        cls,
-        overrides: Sequence[str],
-        vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None = None,
-    ) -> World:
+    def composed(cls, overrides: Sequence[str], vary: Vary | None = None) -> World:
         """The world of a configuration.
 
         Args:
