@@ -56,13 +56,13 @@ def component_schema(kind: str, name: str) -> type:
 
 
 def workload_node(name: str) -> DictConfig:
-    """The node of an option of the group `workload`: the keys of its file and the core's parameters."""
-    fields = {key: (key, kind, value) for key, kind, value in _fields(_content(f"workload/{name}.yaml"))}
+    """The node of an option of the group `workload`: the keys of its file, those of all jobs, and the core's."""
+    fields = [("name", str, field(default=name)), *_fields(_content(f"workload/{name}.yaml"))]
     if name != "none":
-        motif = _declared("motif", "stencil27") if name == "stencil27" else []
-        fields |= {own[0]: own for own in (*motif, *_declared("workload", "workload"))}
-    named = {"name": ("name", str, field(default=name)), **fields}
-    return node_of(make_dataclass(f"workload_{name}", list(named.values())))
+        fields += _fields(_content("jobs.yaml"))
+        fields += _declared("motif", "stencil27") if name == "stencil27" else []
+        fields += _declared("workload", "workload")
+    return node_of(make_dataclass(f"workload_{name}", list({own[0]: own for own in fields}.values())))
 
 
 @cache

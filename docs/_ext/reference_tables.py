@@ -242,7 +242,7 @@ def workloads() -> str:
         "# Workloads and motifs\n\nThis page lists the keys of workloads, failures and motifs.\n\n"
         "## Common keys\n\nThe keys start with `workload.`.\n\n"
         + parameters(registered("workload")["workload"]["params"])
-        + "\n## Kinds of workload\n\n"
+        + "\n## Kinds of workload\n\nAll but `none` also have the keys of [jobs.yaml](../../configs/jobs.yaml).\n\n"
         + presets("workload")
         + "\n## Failures\n\nAny network can have failures, with or without jobs. The keys start with `failures.`.\n\n"
         + parameters(registered("failures")["failures"]["params"])
