@@ -46,14 +46,10 @@ def variation(config: DictConfig) -> dict[str, Any]:
     drawn: dict[str, Any] = {"traffic.load": {"low": 0.1, "high": 0.8}}
     if config.traffic.name == "mixed":
         drawn["traffic.adversarial_part"] = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0]
-        drawn["traffic.shift"] = list(range(1, min(4, _groups(config) - 1) + 1))
+        # Only the core knows the groups of a topology, e.g. the groups of a Dragonfly or the planes of a HyperX.
+        facts = Simulation({**world_sections(config), "routing": "minimal", "traffic": "uniform"}).facts()
+        drawn["traffic.shift"] = list(range(1, min(4, int(facts["groups"]) - 1) + 1))
     return drawn
-
-
-def _groups(config: DictConfig) -> int:
-    # Only the core knows the groups of a topology, e.g. the groups of a Dragonfly or the planes of a HyperX.
-    sections = {**world_sections(config), "routing": "minimal", "traffic": "uniform"}
-    return int(Simulation(sections).facts()["groups"])
 
 
 def mixture(config: DictConfig) -> dict[str, Any] | None:

@@ -24,23 +24,22 @@ def warmup_ns(*, _root_: Mapping[Any, Any]) -> float:
     return _warmup_of("settled" if learns(_root_) else "standard")
 
 
-def cold_table(whole: Mapping[Any, Any]) -> str | None:
+def cold_table(config: Mapping[Any, Any]) -> str | None:
     """A warning if the measurement begins before the routing's table has settled, else None."""
-    if not learns(whole):
+    if not learns(config):
         return None
-    config: Any = OmegaConf.create({key: whole[key] for key in ("routing", "run", "workload")})
-    name = config.routing.name
+    name, run = config["routing"]["name"], config["run"]
     if has_workload(config):
         return (
             f"routing={name} begins the jobs with an empty table; run.load_q_table=<file> loads a learned one "
             "(run.save_q_table=true saves one)"
         )
-    run, settled = config.run, _warmup_of("settled")
+    settled = _warmup_of("settled")
     # A time series is meant to show the learning, and a run with a precision finds the end of the warm-up.
-    if run.precision > 0 or run.warmup_ns >= settled or run.series_interval_ns > 0:
+    if run["precision"] > 0 or run["warmup_ns"] >= settled or run["series_interval_ns"] > 0:
         return None
     return (
-        f"routing={name} learns while it routes, and its table was empty {run.warmup_ns:,.0f} ns before the "
+        f"routing={name} learns while it routes, and its table was empty {run['warmup_ns']:,.0f} ns before the "
         f"window; run=settled gives it {settled:,.0f} ns"
     )
 
