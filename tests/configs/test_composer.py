@@ -35,6 +35,7 @@ ORDINARY: list[tuple[list[str], Values]] = [
     ),
     (["study='x y'", "failures={routers: [3,17]}"], {}),
     (["seed=2", "study=run_${seed}"], {}),
+    (["run.drain=true"], {}),  # the other values are the default ones again
 ]
 
 UNUSUAL: list[tuple[list[str], Values]] = [
