@@ -161,10 +161,16 @@ class Composer:
     ) -> dict[str, Any]:
         """The resolved configuration with the values of overrides, and with further values.
 
-        `config` serves many runs. The changed sections are put back, since a copy of all sections takes 2 ms.
+        `config` serves many runs. The changed values are put back, since a copy of the configuration takes 2 ms.
         """
-        changed = {re.split(r"[.\[]", key)[0] for key in (*dict(own), *values)} & set(config)
-        before = {section: copy.deepcopy(config._get_node(section)) for section in changed}
+        before: list[tuple[DictConfig, str, Any]] = []
+        for key in (*dict(own), *values):
+            name, *rest = re.split(r"[.\[]", key)
+            holder, section = config, config._get_node(name) if name in set(config) else None
+            if rest and isinstance(section, DictConfig) and rest[0] in set(section):
+                holder, name = section, rest[0]
+            if name in set(holder):
+                before.append((holder, name, copy.deepcopy(holder._get_node(name))))
         try:
             for key, value in own:
                 OmegaConf.update(config, key, value)
@@ -174,8 +180,8 @@ class Composer:
             plain: Any = OmegaConf.to_container(config, resolve=True)
             return dict(plain)
         finally:
-            for section, node in before.items():
-                config[section] = node
+            for holder, name, node in reversed(before):
+                holder[name] = node
 
     def _joined(self, words: Sequence[str]) -> tuple[DictConfig, list[tuple[str, Any]]]:
         """The configuration with the options of overrides, and the values of the other overrides."""

@@ -34,7 +34,7 @@ ORDINARY: list[tuple[list[str], Values]] = [
         {"workload.jobs.0.ranks": 27, "workload.blame": False},
     ),
     (["study='x y'", "failures={routers: [3,17]}"], {}),
-    (["seed=2", "study=run_${seed}"], {}),
+    (["seed=2", "study=run_${seed}", "run.warmup_ns=7"], {"failures.seed": 3}),
     (["run.drain=true"], {}),  # the other values are the default ones again
 ]
 
