@@ -265,7 +265,8 @@ void bind_learning(py::class_<Simulation>& simulation) {
            py::arg("observation"))
       .def("feedback", alone([](Simulation& sim) {
              std::size_t n = 0;
-             for (u32 k = 0; k < sim.network().partitions(); k++) n += partition(sim.state(), k).feedback_received.size();
+             for (u32 k = 0; k < sim.network().partitions(); k++)
+               n += partition(sim.state(), k).feedback_received.size();
              py::array_t<u32> router(n), port(n), row(n);
              py::array_t<float> target(n);
              py::ssize_t at = 0;
