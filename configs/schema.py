@@ -33,7 +33,7 @@ _TYPES: dict[str, Any] = {
     "list_int": list[int],
     "list_float": list[float],
 }
-# The types of keys that are null in the YAML files; other such keys take any value.
+# The types of keys whose value is null in the YAML files. A null key that is not in this mapping takes any value.
 _OR_NULL: dict[str, Any] = {
     **{"workers": int, "seed": int},
     **dict.fromkeys(("reference", "file", "demand", "flows", "load_q_table", "suite", "record"), str),
@@ -56,7 +56,7 @@ def component_schema(kind: str, name: str) -> type:
 
 
 def workload_node(name: str) -> DictConfig:
-    """The node of an option of the group `workload`: the keys of its file, those of all jobs, and the core's."""
+    """Return the node of an option of `workload`: the keys of its file, of all jobs, and of the core."""
     fields = [("name", str, field(default=name)), *_fields(_content(f"workload/{name}.yaml"))]
     if name != "none":
         fields += _fields(_content("jobs.yaml"))
@@ -78,7 +78,7 @@ def root_schema(root: str) -> type:
     ]
     sections = {"failures": _content("config.yaml")["failures"], "run": _content("run/standard.yaml")}
     own = {key: value for key, value in content.items() if key not in ("defaults", "hydra")}
-    networks = {"topology", "router"} & set(groups)  # which may have failures
+    networks = {"topology", "router"} & set(groups)  # the groups whose networks may have failures
     own |= {key: value for key, value in sections.items() if key in groups or (key == "failures" and networks)}
     options = [(key, Any, MISSING) for key in groups if key in (*GROUPS, "agent", "engine")]
     sections = {key: value for key, value in own.items() if isinstance(value, dict)}
@@ -106,7 +106,7 @@ def _typed(key: str, value: Any) -> tuple[Any, Any]:
         return section, field(default_factory=section)
     if isinstance(value, dict):
         return dict[str, Any], field(default_factory=dict)
-    if key == "format":  # one word stands for a list of it
+    if key == "format":  # a single word has the same meaning as a list of this word
         return Any, field(default_factory=partial(copy.copy, value))
     if isinstance(value, list):
         items = {type(item) for item in value}
@@ -127,7 +127,7 @@ def _declared(kind: str, name: str) -> list[Field]:
 
 
 def node_of(schema: type) -> DictConfig:
-    """The node of a schema. A section that is empty in its file accepts any key, and its reader checks the keys."""
+    """The node of a schema. A section that is empty in its file accepts any key; its reader checks the keys."""
     node: DictConfig = OmegaConf.structured(schema)
     for key in node:
         value = node._get_node(key)

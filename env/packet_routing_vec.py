@@ -33,7 +33,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
     episode are in `info["final_obs"]` [K] (objects: [width] each, or None) and `info["final_info"]`. `Disabled`: the
     caller must call `reset(options={"reset_mask": ...})` before the next step.
 
-    info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with Gymnasium's `_name`.
+    info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K]. For each `name`, Gymnasium's mask
+    `_name` tells which networks have a value.
 
     Args:
         num_envs: K.
@@ -157,7 +158,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         return tuple(map(self._process.describe, range(self.num_envs))) if self.render_mode == "ansi" else None
 
     def _final(self, ended: int, infos: dict[str, Any]) -> dict[str, Any]:
-        """The last observations of the episodes that have ended, and their infos among the present ones."""
+        """Return the last observations of the episodes that have ended, and their entries of `infos`."""
         process, info, which = self._process, infos.copy(), self._all
         observations = np.fromiter(process.observation.copy(), object, self.num_envs)
         if ended < self.num_envs or not self._copy:

@@ -14,17 +14,17 @@ from .rollouts import Rollouts
 
 
 class Learner:
-    """Base of such agents, which set these attributes.
+    """Base class of agents that learn by gradients. Each subclass sets these attributes.
 
     Attributes:
         config: with `learning_rate` and `gradient_norm`.
         rounds: of the whole training.
         round: finished rounds.
         optimiser: of all trained parameters.
-        generator: of the batches.
+        generator: draws the batches.
         parts: networks, optimiser and generator by name, for the checkpoint.
-        rollouts: of agents that simulate.
-        replay: of agents that have one.
+        rollouts: the simulations; only agents that simulate set it.
+        replay: the replay buffer; only agents with such a buffer set it.
     """
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("round",)
@@ -66,7 +66,7 @@ class Learner:
             group["lr"] = self.config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
 
     def descend(self, loss: Tensor, **quantities: Tensor) -> float:
-        """One step of gradient descent; the loss. See `require_finite`.
+        """Make one step of gradient descent, and return the loss. `require_finite` checks the loss and `quantities`.
 
         Raises:
             DivergedError: a number is not finite; the weights are unchanged.
@@ -80,7 +80,7 @@ class Learner:
         return value
 
     def stored_rows(self) -> dict[str, Tensor]:
-        """The columns of the replay buffer, without rows."""
+        """Return the columns of the replay buffer as tensors with zero rows."""
         return self.rollouts.no_rows()
 
     def state(self) -> dict[str, Any]:

@@ -117,11 +117,12 @@ class Measure(ABC):
 
 
 class Comparison(Measure):
-    """A measure of policies in scenarios, relative to one of them: numbers with intervals over seeds."""
+    """A measure that compares policies with a reference policy in several scenarios, with intervals over seeds."""
 
     title: ClassVar[str]  # of the page
     picture: ClassVar[str]  # a description of the figure
-    panels: ClassVar[Mapping[str, Sequence[Panel]]]  # of a table, by the first key of its points
+    # the panels of a table, selected by the first key of the table's points
+    panels: ClassVar[Mapping[str, Sequence[Panel]]]
 
     def __init__(self, given: Mapping[str, Any], study: Study) -> None:
         self.given, self.study = given, study
@@ -177,7 +178,7 @@ class Comparison(Measure):
         meaning, marks, copies = self.meaning(cells), footnote(cells), copies_text(list(results.values()))
         notes = [self.network(results), *([f"{copies}."] if copies else [])]
         styles = distinct_styles({policy.name: policy.routing for policy in self.policies})
-        # Single hops are only in the files.
+        # The cells of single hops are written to the files, but not printed.
         shown = [cell for cell in cells if cell.point.get("hop") is None]
         return Conclusions(
             title=self.title,
@@ -218,7 +219,7 @@ def run_verb(
 
 
 def conduct_app(measure: Callable[[DictConfig], type[Measure]], command: str, config: DictConfig) -> None:
-    """`conduct` as the work of a Hydra application, in Hydra's run directory.
+    """Call `conduct` inside a Hydra application, in Hydra's run directory.
 
     Args:
         measure: The measure of a configuration.
@@ -247,9 +248,9 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
         launcher: Runs the simulations.
 
     Raises:
-        ConfigError, CommandError: the configuration names something that does not exist, and nothing ran; or every
-            run was refused or failed.
-        CoreError: some runs failed. The files hold the others.
+        ConfigError, CommandError: the configuration names something that does not exist, and no run started. Or all
+            runs were refused or failed.
+        CoreError: some runs failed. The files hold the results of the other runs.
         DamagedError: a file of recorded results is damaged.
         OSError: a file cannot be read or written.
     """
@@ -344,7 +345,7 @@ def as_list(word: str, lists: Mapping[str, str]) -> str:
 
 
 def check_numbers(confidence: float, **counts: int | None) -> None:
-    """Check a confidence, and counts by their keys.
+    """Check a confidence level, and counts that are named by their keys.
 
     Raises:
         CommandError: names the key.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .drawing import Row, Style, draw_band, draw_curves, polish, select
 
 BOUND: dict[str, Any] = {"color": "#888888", "linewidth": 0.8, "linestyle": "-."}
-_HIGH = 0.2  # the label of a bound above this load stands at low offered loads, the others at high ones
+_HIGH = 0.2  # a label is at the left end of the bound's line if the bound exceeds this load, otherwise at the right end
 
 
 def draw_bars(
@@ -76,7 +76,7 @@ def draw_loads(
 
     Args:
         rows: Rows of every routing and pattern at several offered loads.
-        patterns: The titles of the patterns of `pattern_of`.
+        patterns: The title of each pattern, by the name that `pattern_of` returns.
         quantities: The labels of the columns.
         bounds: Upper bounds of the accepted load with `load` and `label`, by pattern.
         size: Of the figure, inches.

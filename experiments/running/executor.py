@@ -30,7 +30,7 @@ class Executor(concurrent.futures.Executor, ABC):
         """Call `fn(*args, report)` in a worker; returns a future.
 
         Args:
-            fn: A function of a module.
+            fn: A function that is defined at the top level of a module.
             args: The arguments of the call.
             kwargs: `memory`, the bytes that the call will probably take, for executors that schedule by memory.
         """
@@ -56,7 +56,7 @@ def call_elsewhere(
     cpus: float,
     report: Callable[[Any], object] = lambda part: None,
 ) -> tuple[Exception | None, Any]:
-    """Make a call in a process of another machine: the error of the call, and its value.
+    """Make a call in a process of another machine. Return the error of the call and its value.
 
     Args:
         fn: The function.

@@ -18,7 +18,8 @@ constexpr u64 kComfortableBytes = 384 << 10;
 // Terminals per partition: few enough that threads can share the partitions evenly. There must also be enough flits per
 // cycle for prefetching. With hpdc21 (a flit in 20 cycles), 1,056 terminals are 5 to 15 % slower in three partitions.
 constexpr u32 kTerminals = 256, kLeastFlitsPerCycle = 32;
-// Cycles. In a shorter window, handing over costs more than the caches save.
+// Cycles. In a shorter window, the exchange of events between partitions costs more time than partitions save by their
+// use of the caches.
 constexpr u32 kShortestWindow = 4;
 
 u64 bytes_of_router(const Network& net) {
@@ -27,8 +28,8 @@ u64 bytes_of_router(const Network& net) {
                   vcs * (sizeof(InputVc) + sizeof(OutputVc) + 2 * sizeof(u32)));  // with `served` and `owners`
 }
 
-// Number of routers after whose multiples the network is preferably cut: the size of its groups if they are consecutive
-// and equal, otherwise 1.
+// Returns the unit of cuts: the core prefers cuts at multiples of this number of routers. It is the group size if
+// groups are consecutive and equal, otherwise 1.
 u32 unit_of(const Network& net) {
   u32 size = 0;
   for (u32 first = 0, r = 1; r <= net.routers; r++) {
@@ -55,8 +56,9 @@ bool sees_far(const Network& net) {
 }
 
 // Whether the network must stay in one piece. A packet that is delivered may change data of its source, and feedback
-// may change data of other routers, in any partition. Records of decisions have one order. Memory kept once per network
-// or per job (e.g. of message_matrix) is shared by all partitions. flit_by_flit serves only tests, so it is not cut.
+// may change data of other routers, in any partition. Records of decisions are numbered in one order for the whole
+// network. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions. flit_by_flit
+// serves only tests, so it is not cut.
 bool whole(const Network& net) {
   const Seam* const seam = net.seam.get();
   const bool recorded = seam && (seam->capacity > 0 || seam->witness || seam->reward->delivered);
@@ -224,7 +226,8 @@ void provide_packets(const Network& net, State& s) {
   for (u32 k = 0; k < parts; k++) {
     std::vector<u32>& free = partition(s, k).free_packets;
     const u64 need = packets_of_window(net, net.ranges[k].terminals);
-    // Packets end in other partitions than they begin. First take ids from partitions with more than twice their need.
+    // A packet may end in another partition than that in which it began, so the free ids become uneven. First take ids
+    // from partitions with more than twice their need.
     for (u32 from = 0; from < parts && free.size() < need; from++) {
       std::vector<u32>& spare = partition(s, from).free_packets;
       const u64 keep = 2 * packets_of_window(net, net.ranges[from].terminals);

@@ -60,8 +60,8 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   }
 }
 
-// Estimates the packets in the network without queueing, with paths as long as the diameter and the highest load (0.5
-// with a workload). It adds 4 packets per terminal.
+// Estimates the number of packets in the network without queueing. It assumes the highest load (0.5 with a workload),
+// and paths as long as the diameter. It adds 4 packets per terminal.
 u64 packets_under_way(const Network& net) {
   u64 cycles = 0, channels = 0;
   for (const Channel& c : net.channels)

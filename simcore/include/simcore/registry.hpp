@@ -71,7 +71,7 @@ struct RoutingSpec {
   Decider decider = Decider::kRouting;
   bool graph = false;   // uses the present graph, so it routes around missing links
   bool widest = false;  // relation=widest selects it on its topologies
-  // Operations of a decision with this mean number of candidates (cost.hpp); null: not declared.
+  // Returns the operations of one decision that has this mean number of candidates (cost.hpp); null: not declared.
   Operations (*operations)(const Network&, double candidates) = nullptr;
   std::vector<ParamSpec> (*more_params)() = nullptr;  // parameters in addition to `params`, declared in other files
   std::string plugin = {};                            // plugin that registers it; empty: built in
@@ -85,7 +85,7 @@ std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all parameters
 struct RelationSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
-  // Agents can set those of them that are in relation_params() (src/routing/relation.hpp).
+  // Of these parameters, agents can set only those that relation_params() also contains (src/routing/relation.hpp).
   std::vector<ParamSpec> params = {};
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
@@ -108,7 +108,8 @@ struct TrafficSchedule {
   };
   std::vector<Phase> phases = {};  // from cycle 0 on, in the order of time
   double period_ns = 0;            // time after which the phases begin again; 0: the last phase has no end
-  // Instead of common times, every source is in phase 0 and in phase 1 in turns; null: common times.
+  // If set, every source alternates between phases 0 and 1 at times of its own; null: all sources change phase
+  // together.
   std::shared_ptr<const OnOff> on_off = {};
 };
 

@@ -16,7 +16,7 @@ struct MarginalCost::Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// A request with a choice.
+// A request that has more than one candidate.
 struct MarginalCost::Found {
   u32 request, candidates;
   std::vector<Candidate> list;
@@ -24,7 +24,8 @@ struct MarginalCost::Found {
 
 namespace {
 
-constexpr u32 kMostSteps = 1 << 20;  // limit of recorded decisions, some 100 MB; then the sampled forks are tried
+// limit of noted routes (about 100 MB); at this limit, label() runs the forks of the decisions sampled so far
+constexpr u32 kMostSteps = 1 << 20;
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // the sampling is independent of the simulation's streams
 
@@ -134,7 +135,7 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
     run_.clear();
     routes_.clear();
     while (used_ < rule_.forks && out.count < decisions && s.part.totals.now < end && routes_.noted() < kMostSteps) {
-      if (used_ == 0) {  // cycles before the first moment are not needed
+      if (used_ == 0) {  // the recorded run begins at the first cycle with sampled decisions
         run_.clear();
         run_from_ = s.part.totals.now;
       }

@@ -1,6 +1,6 @@
 // Record of a decision. It is opened when the decision is made, and closed when the packet reaches its next decision or
-// is delivered. It becomes a transition when the feedback has reached the router that decided, after the flight time of
-// an empty path back.
+// is delivered. The record becomes a transition when the feedback reaches the router that decided. Feedback takes the
+// time of an empty path back.
 #include <algorithm>
 #include <cstring>
 
@@ -28,8 +28,8 @@ u32 new_entry(const Seam& seam, State& s) {
   return id;
 }
 
-// Sends the feedback of packet `id` from router `here`. A record that is due beyond the span of the wheel is pushed
-// again later.
+// Sends the feedback of record `id` from router `here` to the router that decided. A record that is due beyond the span
+// of the wheel is pushed again later.
 void send_news(const Network& net, State& s, u32 id, u32 here) {
   OpenDecision& open = s.open_decisions[id];
   open.due = s.part.totals.now + 1 +
@@ -170,7 +170,8 @@ void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
     const std::size_t row = s.part.learning.transitions++ % seam.capacity, from = id;
     std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width],
                 seam.width * sizeof(float));
-    const bool followed = !open.done;  // closed by the packet's next decision, whose row it holds
+    // the packet's next decision has closed this record, which holds the observation of that decision
+    const bool followed = !open.done;
     if (followed)
       std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width],
                   seam.width * sizeof(float));

@@ -115,8 +115,8 @@ inline CongestionMeasure allocating_measure_of(const Params& params, const Netwo
 
 // The congestion that the decisions of a batch see. Sequential allocation includes the promised flits of the router
 // whose decisions are being made (Kim, Dally, Abts, "Adaptive routing in high-radix Clos network", SC 2006). Without
-// them, all heads of a cycle take the same port, and so do heads of later cycles while these wait for the switch. The
-// requests of a batch are in the order of their input VCs (RoutingFacts::sequential).
+// promised flits, all heads of a cycle take the same port. Heads of later cycles also take it while the first heads
+// wait for the switch. The requests of a batch are in the order of their input VCs (RoutingFacts::sequential).
 class Congestion {
  public:
   Congestion(const Network& net, const State& s, const CongestionMeasure& measure)
@@ -154,10 +154,10 @@ class Congestion {
   }
 
  private:
-  // Flits that a router has promised to one of its ports. They are old unless `visit` is `visit_`.
+  // Flits that a router has promised to one of its ports. The number is out of date unless `visit` equals `visit_`.
   struct Promised {
     u32 visit, flits;
-    bool counted;  // with the packets that earlier cycles have routed
+    bool counted;  // whether `flits` includes the packets that earlier cycles have routed
   };
   Promised& at(u32 k) const {
     if (ports_[k].visit != visit_) {
@@ -198,8 +198,8 @@ class Congestion {
   const u32 classes_;
   const bool by_class_;  // some comparisons distinguish the VC classes of a port
   u32 router_ = kNone, visit_ = 0;
-  // A packet from a foreign snapshot can have any number of hops (8 bits), and verify_routes() refuses a class beyond
-  // the last one only after the routing has used it.
+  // A packet from a foreign snapshot can have up to 255 hops, so its VC class may be invalid. The routing uses this
+  // class before verify_routes() refuses it.
   static constexpr u32 kForeignClasses = 256;
   mutable Promised ports_[kMaxRadix];
   mutable std::vector<u32> of_class_;  // promised flits by port and VC class

@@ -118,8 +118,9 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
       wake_parked(f, out);
       continue;
     }
-    // If a send is scheduled (awake), it looks at all queues. An idle port that gets a credit starts its wake-up time,
-    // as in Merlin (portControl.cc). A flit that arrives during the wake-up waits only for the remaining time.
+    // If a send of this port is scheduled (awake), this send examines all queues of the port. An idle port that gets a
+    // credit starts its wake-up time, as in Merlin (portControl.cc). A flit that arrives during the wake-up waits only
+    // for the remaining time.
     const bool wanted = o.waiting_vcs >> net.vc_of(e.vc) & 1, free = passed(o.busy_until, f.now);
     o.busy_until = select(!o.awake & !wanted & free, f.now + wake, o.busy_until);
     if (!o.awake & wanted) [[unlikely]] {

@@ -49,7 +49,8 @@ void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Batch& b = f.w.batch;
-  // The order of events depends on the partitions and on router.packet_stepping.
+  // Sequential routings need one order of requests, but the order of events depends on the partitions and on
+  // router.packet_stepping.
   if (net.routing_facts.sequential && !std::is_sorted(f.w.routes.begin(), f.w.routes.end()))
     std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();
@@ -223,8 +224,8 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 namespace {
 
 // Returns whether a head that is routed again every cycle (RoutingFacts::reroutes) may skip its request for an output
-// without room. This requires switch allocation to look at every request in the same cycle, because a request that it
-// skips keeps its output for later cycles. A watched packet and the accounts of jobs record every request.
+// without room. This requires that switch allocation examines every request in each cycle. A request that it did not
+// examine would keep its output for later cycles. A watched packet and the accounts of jobs record every request.
 bool withholds(const Frame& f) {
   const RouterParams& router = f.net.router;
   return f.net.routing_facts.reroutes &&

@@ -59,9 +59,9 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
   const u32 words = at.words(), start = kShape.few_ports ? x.now & 63 : x.now % (x.asked_words * 64);
   u64 used[kShape.mask_words ? kShape.mask_words : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
-  // No output reads data that a grant of another output changes, so grants may follow at once or after all choices.
-  // Runs that are not plain, or have packets of several flits, touch more memory per grant. They grant after all
-  // choices, when the queues are in the cache.
+  // A grant changes no data that another output reads. So each grant may follow its choice at once, or all grants may
+  // follow after all choices. Runs that are not plain, or have packets of several flits, touch more memory per grant.
+  // They grant after all choices, when the queues are in the cache.
   constexpr bool kAtOnce = kShape.plain && kShape.single_flit;
   u32 winners[kAtOnce ? 1 : kMaxRadix], count = 0;
 
@@ -115,9 +115,9 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
 
 constexpr u32 kFewKeys = 32;
 
-// Writes a key for each request with room, in rising order, and returns their number. A key compares InputVc::served
-// first, then input and VC, then output port. `free_from` is set to the first cycle in which another request may find
-// its crossbar ports free.
+// Writes one key for each request that has room downstream, in rising order. Returns the number of keys. Keys are
+// ordered by State::served first, then by input and VC, then by output port. `free_from` is set to the first cycle in
+// which another request may find its crossbar ports free.
 template <Shape kShape>
 inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>& at, u64* keys, Cycle& free_from) {
   const Fabric& x = at.x;
@@ -140,10 +140,12 @@ inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>&
         }
         const Request request(at, out_port, bit);
         if (!has_room(at, request)) {
-          if (x.net.router.separate_vc_allocation) free_from = x.now;  // it may only have won its output VC
+          // this request may have won its output VC just now; it requests the switch in the next cycle
+          if (x.net.router.separate_vc_allocation) free_from = x.now;
           continue;
         }
-        // Insertion keeps few keys sorted. A pass over all of them has no branch that depends on the order.
+        // Insertion sort orders up to kFewKeys keys. Each insertion compares the new key with all keys, so no branch
+        // depends on their order.
         u64 key = u64{x.served[at.first_vc | bit]} << 32 | bit << kPortBits | out_port;
         for (u32 k = 0; k < n && n < kFewKeys; k++) {
           const u64 other = keys[k];
@@ -220,8 +222,9 @@ inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at)
   for (u32 k = 0; k < n; k++) x.served[at.first_vc | static_cast<u32>(keys[k]) >> kPortBits] = --stamp;
 }
 
-// Word `word` of the routers whose requests must be considered (Network::resting). Most packets that keep together wait
-// for several cycles until a crossbar port is free. Without branches, because the answer is unpredictable.
+// Returns word `word` of the mask of routers whose requests must be considered (Network::resting). If packets move as
+// trains, most of them wait several cycles for a crossbar port. The loop has no branch on the answer, because a branch
+// predictor could not predict it.
 inline u64 awake(const Frame& f, u32 word) {
   if (!f.resting) return ~u64{0};
   const u32 first = f.range.first_router + word * 64, count = std::min(f.range.end_router - first, 64u);
@@ -256,9 +259,9 @@ void allocate(Frame& f) {
   else allocate_all<kShape, false>(f);
 }
 
-// The functions below choose the shape for a network. Compiling an instance takes 0.1 s or more, so only the routers of
-// most studies have code that is specialised for all their facts. These are plain runs with one mask word, or with two
-// mask words and packets of one flit. All other routers share shapes that read the facts at run time.
+// The functions below choose the shape for a network. Each instance takes 0.1 s or more to compile. So only the routers
+// of most studies have instances that are specialised for all facts. These instances serve plain runs with one mask
+// word, or with two mask words and packets of one flit. All other routers share shapes that read the facts at run time.
 constexpr Shape few_ports(Shape shape, u32 mask_words = 0) {
   shape.few_ports = true;
   shape.mask_words = mask_words;

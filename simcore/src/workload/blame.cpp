@@ -104,7 +104,7 @@ void workload::account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
 
 namespace {
 
-// A flit of the same job as the previous flit on the channel.
+// Accounts for a flit whose job is that of the previous flit on the channel.
 inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   const Network& net = f.net;
   State& s = f.s;
@@ -123,7 +123,7 @@ inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit,
   account.flits += flits;
 }
 
-// A flit of another job than the previous flit.
+// Accounts for a flit whose job differs from that of the previous flit.
 __attribute__((noinline)) void sent_by_another(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   State& s = f.s;
   const u32 jobs = f.net.accounted_jobs, job = s.packets[packet_of(flit)].job;

@@ -1,7 +1,7 @@
-// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which its ranks gave it
-// them, except that fetches go first. With nic_order=packet, it takes a packet of each waiting transfer in turn. The
-// receiver hands the transfers on in the order in which the sender got them, even if their packets took different paths
-// (as Merlin's ReorderLinkControl does).
+// Cuts messages into packets and reassembles them. A NIC sends transfers in the order in which its ranks submit them. A
+// fetch, the answer to the request of a large message, goes first. With nic_order=packet, it takes a packet of each
+// waiting transfer in turn. The receiving NIC passes transfers to its host in the order in which the sender submitted
+// them, even if packets overtake (as Merlin's ReorderLinkControl does).
 //
 // The two ends share only the packets. Each packet carries the data that its receiver needs, and the sender keeps its
 // record until the last packet has entered the network. A message may therefore cross from one partition to another.
@@ -279,7 +279,7 @@ void packet_delivered(Frame& f, u32 packet) {
     unlink(hosts, pair, one);
     return hand_on(f, one.id, when, true);
   }
-  // The transfer is complete. It is handed on unless an earlier transfer of its NIC to the same destination is still in
+  // The transfer is complete. The NIC hands it on unless an earlier transfer between the same two ranks is still in
   // transit.
   while (one.id != kNone && hosts.messages[one.id].number == pair.handed_on && hosts.messages[one.id].packets == 0) {
     unlink(hosts, pair, one);

@@ -37,7 +37,8 @@ inline u32 minimal_ports(const Network& net, const Graph& g, u32 router, u32 to,
 inline u32 pick_port(Pick pick, const Congestion& congestion, const Packet& p, u32 router, const u16* ports, u32 n,
                      u32 vc_class) {
   if (n == 1) return ports[0];
-  // The turn differs between routers. If all hops of a path used the same number, few of the paths would be used.
+  // The turn differs between routers. If all routers used the same turn for a packet, packets would use only few of the
+  // minimal paths.
   const u64 name = pick == Pick::kFlow ? u64{p.source} << 32 | p.destination : u64{p.source} << 32 | p.sequence;
   const u32 turn = pick == Pick::kFlow ? below(mix64(mix64(name) + router), n) : (p.source + p.sequence + router) % n;
   if (pick != Pick::kQueue) return ports[turn];
@@ -52,13 +53,13 @@ inline u32 pick_minimal(const Network& net, const Graph& g, Pick pick, const Con
   return pick_port(pick, congestion, p, router, ports, n, vc_class);
 }
 
-// visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the packet's
-// source. Ports that lead nearer come first. A packet returns to the previous router only if no other port leads
-// nearer. It moves to a router that is not nearer only if it can continue from there without returning.
+// Calls visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the
+// packet's source. Ports that lead nearer come first. A packet returns to the previous router only if no other port
+// leads nearer. It moves to a router that is not nearer only if it can continue from there without returning.
 //
-// The reason: a packet that moves back and forth ends where it began after two hops, but two VC classes higher. There
-// it waits for the same link among fewer packets. This is good for a single packet. If all packets do it, the link
-// is as full as before.
+// The reason: a packet that moves back and forth ends where it began after two hops, but two VC classes higher. In that
+// class fewer packets wait for the same link, so a single packet gains. If all packets do the same, the load of the
+// link is as before.
 //
 // After a link failure a packet may need more hops than its budget. Then only the ports that lead nearer are visited.
 template <class Visit>

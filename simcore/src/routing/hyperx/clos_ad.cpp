@@ -5,10 +5,10 @@
 //      packet takes the channel with the shortest queue. A dummy queue represents staying at the present coordinate.
 //   3. A router makes its decisions one after the other, and each decision sees the earlier ones (sequential
 //      allocation).
-// The source router decides as UGAL does. It compares the minimal path with the shortest queue of the first of those
-// dimensions. A packet cannot
-// stay in that dimension, unlike in the later ones, so a non-minimal packet always perturbs it. If the shortest queue
-// there belongs to a direct link, the packet is minimal.
+// The source router decides as UGAL does. It compares the minimal path with the shortest queue of the first dimension
+// in which source and destination differ. A packet can stay at its coordinate only in later dimensions, so a
+// non-minimal packet always perturbs the first dimension. If the shortest queue there belongs to a direct link, the
+// packet is minimal.
 //
 // The dummy queue is as long as the mean of the dimension's queues (flitgym's choice). If all queues are equal, staying
 // is then as likely as each channel.
@@ -102,8 +102,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return weighing({2, 2 * as_hyperx(net).dimensions}, *rule);
 }
 
-// A detour counts as twice the minimal path, which is its length if it perturbs every dimension. So `detour_hops` has
-// no effect here.
+// The comparison gives a detour twice the hops of the minimal path. A detour has this length if it perturbs every
+// dimension. So `detour_hops` has no effect here.
 std::vector<ParamSpec> params() {
   auto specs = weight_params("absolute", "port", "sequential");
   std::erase_if(specs, [](const ParamSpec& p) { return p.key == "detour_hops"; });
