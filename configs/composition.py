@@ -163,14 +163,17 @@ class Composer:
 
         `config` serves many runs. The changed values are put back, since a copy of the configuration takes 2 ms.
         """
-        before: list[tuple[DictConfig, str, Any]] = []
+        before: list[tuple[dict[str, Any], str, Any]] = []
         for key in (*dict(own), *values):
             name, *rest = re.split(r"[.\[]", key)
             holder, section = config, config._get_node(name) if name in set(config) else None
             if rest and isinstance(section, DictConfig) and rest[0] in set(section):
                 holder, name = section, rest[0]
             if name in set(holder):
-                before.append((holder, name, copy.deepcopy(holder._get_node(name))))
+                # The run changes a copy of the node. An assignment would forget which nodes accept any key.
+                content = holder.__dict__["_content"]
+                before.append((content, name, content[name]))
+                content[name] = copy.deepcopy(content[name])
         try:
             for key, value in own:
                 OmegaConf.update(config, key, value)
@@ -180,8 +183,8 @@ class Composer:
             plain: Any = OmegaConf.to_container(config, resolve=True)
             return dict(plain)
         finally:
-            for holder, name, node in reversed(before):
-                holder[name] = node
+            for content, name, node in reversed(before):
+                content[name] = node
 
     def _joined(self, words: Sequence[str]) -> tuple[DictConfig, list[tuple[str, Any]]]:
         """The configuration with the options of overrides, and the values of the other overrides."""
