@@ -76,6 +76,7 @@ def test_conservative_q_learns_the_better_action_from_random_ones(of_par: Datase
     assert taken(best, choices(made, data.rows)).mean() > 0.9
 
 
+@pytest.mark.deep
 def test_imitation_repeats_the_recorded_action(of_par: Dataset, path: Path) -> None:
     best, data = solved(of_par, path)
     Dataset({**data.rows, "action": best.argmax(axis=1)}, data.about).save(path)
@@ -101,6 +102,7 @@ def test_the_losses_by_hand(path: Path, of_par: Dataset) -> None:
     assert agreement == pytest.approx((np.where(mask, q, -np.inf).argmax(1) == action).mean())
 
 
+@pytest.mark.deep
 def test_a_training_repeats_to_the_last_bit_and_continues(path: Path) -> None:
     one, other = agent(path, 6), agent(path, 6)
     for (weight, bias), (weight_2, bias_2) in zip(one.policy(), other.policy(), strict=True):

@@ -48,6 +48,7 @@ def test_train_returns_the_policy(tmp_path: Path) -> None:
     assert run["packets_delivered"] > 0
 
 
+@pytest.mark.deep
 def test_reproduce_returns_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "figures" / "first_look"
     shutil.copytree(places.FIGURES / "first_look", folder)

@@ -45,6 +45,7 @@ def test_every_combination_is_a_run(runs: flitgym.Runs, folder: Path) -> None:
     assert left == {"rows.parquet", "sweep.png", "sweep.svg", "report.html"}
 
 
+@pytest.mark.deep
 def test_a_forked_process_runs_its_own_sweep(folder: Path) -> None:
     script = """
         import os, sys, flitgym
@@ -168,6 +169,7 @@ def test_progress_shows_the_number_of_runs(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.deep
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -33,6 +33,7 @@ def quick() -> Sequence[dict[str, Any]]:
     return [synthetic_row(run) for run in planned("ai_interference", "quick")]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("preset", ["tiny", "quick", "full"])
 def test_plan(preset: str) -> None:
     runs = planned("ai_interference", preset)

@@ -124,6 +124,7 @@ def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
     assert stale == []
 
 
+@pytest.mark.deep
 def test_every_baseline_of_quick_runs_its_tasks(tmp_path: Path) -> None:
     composers = Composers()
     trials = []
@@ -274,6 +275,7 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
     assert "stale" in (folder / "benchmark.md").read_text()
 
 
+@pytest.mark.deep
 def test_results_of_another_core_or_configuration_are_named(
     tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +297,7 @@ def test_results_of_another_core_or_configuration_are_named(
         play(tmp_path / "r", *words)
 
 
+@pytest.mark.deep
 def test_recording_keeps_the_lines_of_other_suites(
     tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -319,6 +322,7 @@ def test_recording_keeps_the_lines_of_other_suites(
     assert "stale" not in said
 
 
+@pytest.mark.deep
 def test_without_policies_it_shows_the_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     play(tmp_path, "suite=quick")
     said = capsys.readouterr()

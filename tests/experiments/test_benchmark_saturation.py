@@ -62,6 +62,7 @@ def test_a_search_has_the_network_and_pattern_of_its_task(tiny: Suite, tmp_path:
     assert plain["run"]["measure_ns"] == 20_000  # the windows of `run=auto`
 
 
+@pytest.mark.deep
 def test_searches_are_recorded_beside_the_suite(tiny: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saturation, "SETTINGS", {"precision": 0.4, "confidence": 0.95, "max_ns": 50_000.0})
     assert read_carried(tiny) == []

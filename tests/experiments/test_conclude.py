@@ -60,6 +60,7 @@ def test_finished_outputs_need_no_library(study: Path) -> None:
     assert done.stdout.strip() == "4 []"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("change", ["run", "format"])
 def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     before = times(conclude(study))

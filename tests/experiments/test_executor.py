@@ -86,6 +86,7 @@ def test_errors_keep_their_type_or_become_text(executor: LocalExecutor) -> None:
     assert "raise TwoWordsError" in str(raised.value)
 
 
+@pytest.mark.deep
 def test_a_worker_that_dies_fails_only_its_own_call_and_is_replaced(executor: LocalExecutor) -> None:
     dead, alive = executor.submit(die), executor.submit(process)
     with pytest.raises(WorkerDiedError, match=r"killed \(signal 9\)"):

@@ -49,6 +49,7 @@ def test_a_sweep_over_failures(tmp_path: Path) -> None:
     assert len(set(hashes)) == 4
 
 
+@pytest.mark.deep
 def test_an_evaluation_on_a_damaged_network(command: Command, tmp_path: Path) -> None:
     words = ["routing=[minimal,ugal,par]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]"]
     run = ["router=input_queued", "run.warmup_ns=200", "run.measure_ns=600", "workers=1", "failures.links=3"]

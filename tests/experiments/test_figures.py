@@ -19,11 +19,9 @@ from flitgym.experiments.table_quality.one_table import KIND
 from plans import place_of, planned, reproduced
 
 FIGURES = available()
-# Other plans have hundreds of runs.
+# Most plans have hundreds of runs.
 PLANS = [
-    pytest.param(
-        figure, preset, marks=() if preset in ("quick", "tiny") and figure != "job_policies" else pytest.mark.deep
-    )
+    pytest.param(figure, preset, marks=() if figure == "first_look" else pytest.mark.deep)
     for figure, presets in FIGURES.items()
     for preset in presets
 ]

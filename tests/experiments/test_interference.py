@@ -79,6 +79,7 @@ def test_plan(preset: str, count: int, placements: Sequence[int]) -> None:
     assert {run.plain["workload"]["placement_seed"] for run in runs} == set(placements)
 
 
+@pytest.mark.deep
 def test_paper_has_the_sizes_of_the_study() -> None:
     for run in planned("interference", "paper"):
         jobs = core_sections(run.plain)["workload"]["jobs"]
@@ -125,6 +126,7 @@ def test_curves_of_several_placements() -> None:
     np.testing.assert_allclose((low, high), [[2.0, 4.0, 5.0], [4.0, 4.0, 5.0]])
 
 
+@pytest.mark.deep
 def test_intervals_are_over_placements() -> None:
     rows = [dict(row) for row in quick()]
     for one in rows:

@@ -58,6 +58,7 @@ def test_the_pairs_searched_are_those_of_the_worlds() -> None:
     assert found == plot.SEARCHED
 
 
+@pytest.mark.deep
 def test_times_are_geometric_means_over_cases_and_trainings() -> None:
     study = plot.Study(rows())
     alone = study.time_of("search_jobs", plot.ALONE)

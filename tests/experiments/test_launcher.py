@@ -44,6 +44,7 @@ def test_a_node_without_access_to_the_results_is_reported(tmp_path: Path, here: 
         assert (str(error), value) == (unseen, None)
 
 
+@pytest.mark.deep
 def test_a_sweep_needs_no_other_plugin_of_hydra(tmp_path: Path) -> None:
     words = ["-m", "topology=dragonfly_72", "routing=minimal,par", "run.warmup_ns=200", "run.measure_ns=300"]
     program = f"""

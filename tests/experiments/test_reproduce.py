@@ -30,6 +30,7 @@ def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> 
         assert part in done.stderr
 
 
+@pytest.mark.deep
 def test_incomplete_rows_are_not_drawn(tmp_path: Path) -> None:
     write_rows(tmp_path / ROWS_FILE, [{"routing.name": "minimal"}])
     with pytest.raises(CommandError, match="holds 1 of 117 runs"):

@@ -192,6 +192,7 @@ def test_identity_follows_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
 
 
+@pytest.mark.deep
 def test_figures_may_have_tables_among_their_runs(tmp_path: Path) -> None:
     block = {
         "command": "route",

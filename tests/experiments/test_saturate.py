@@ -190,6 +190,7 @@ def test_a_load_needs_some_time(tmp_path: Path) -> None:
         search.SATURATIONS.do(config, tmp_path, lambda phase, part: None, ())
 
 
+@pytest.mark.deep
 def test_an_interrupted_search_keeps_its_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = plain("topology=dragonfly_72", "router=input_queued", "routing=par", "traffic=adversarial")
     config["saturation"] = {"precision": 0.25, "confidence": 0.95, "max_ns": 50_000}

@@ -45,6 +45,7 @@ def ideal_row(run: PlannedRun) -> dict[str, Any]:
     return {**bare, **probes, **searched}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("preset", ["quick", "paper_coarse", "paper"])
 def test_all_routings_have_the_same_loads_and_a_search_for_each_pattern(preset: str) -> None:
     loads: dict[str, dict[str, list[float]]] = {}

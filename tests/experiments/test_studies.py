@@ -55,7 +55,7 @@ ANY = "evaluate"
         ("benchmark suite=quick", "routings=[{name: par, routing: minimal}]", ["'par' is a baseline of quick-v1"]),
         ("benchmark suite=quick", "baselines=rnu", ["baselines", "did you mean 'run'?"]),
         ("benchmark suite=quick", "resamples=0", ["resamples"]),
-        ("benchmark suite=quick", "record=Makefile", ["Makefile", "columns"]),
+        pytest.param("benchmark suite=quick", "record=Makefile", ["Makefile", "columns"], marks=pytest.mark.deep),
     ],
 )
 def test_a_bad_value_is_refused_in_one_message(

@@ -14,6 +14,7 @@ def test_expand_crosses_groups_and_keys(small: Sequence[str], tmp_path: Path) ->
     assert found == [(name, load, 5) for name in ("minimal", "par") for load in (0.1, 0.2, 0.3)]
 
 
+@pytest.mark.deep
 def test_runs_keep_their_order_and_are_not_run_twice(small: Sequence[str], tmp_path: Path) -> None:
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.1, 0.4, 0.2]}}], tmp_path)
     results = run_all(runs, "test", workers=2)
