@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import SMALL, Command
 from flitgym.configs import compose, core_failures
 from flitgym.experiments.report.again import simulate_again
