@@ -21,7 +21,7 @@ from ..simcore import ConfigError
 from .comparison.places import FIGURES, STUDIES, Place, available, places, plan
 from .comparison.published import draw
 from .evaluation.plan import policies_of
-from .evaluation.study import as_list, relative
+from .evaluation.study import as_list
 from .plotting.players import player, player_of
 from .results.files import remove_if_unused, require_writable
 from .results.rows import ROWS_FILE, read_rows, row, write_rows
@@ -29,7 +29,7 @@ from .running.launcher import HERE, Launcher, launcher_of_app
 from .running.one_run import prepare
 from .running.sweep import PlannedRun, run_all
 from .saturation.search import SATURATIONS
-from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
+from .terminal.commandline import CommandError, by_hydra, past_hydra, relative, run_command
 from .workload.rows import workload_row
 
 COMMAND = "flitgym reproduce"

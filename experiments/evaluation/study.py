@@ -25,7 +25,7 @@ from ..results.files import remove_if_unused, require_writable
 from ..results.rows import ROWS_FILE, is_labelled, row, write_rows
 from ..running.launcher import HERE, Launcher, launcher_of_app
 from ..running.sweep import collect
-from ..terminal.commandline import CommandError, by_hydra, past_hydra, run_command
+from ..terminal.commandline import CommandError, by_hydra, past_hydra, relative, run_command
 from ..terminal.tables import console, study_page, write_csv
 from .cells import Cell, Measured, Row, cells_of, tidy
 from .plan import Trial, check_axis, policies_of, scenarios_of
@@ -362,8 +362,3 @@ def network_text(result: Mapping[str, Any]) -> str:
     config = result["config"]
     failures = "".join(f", failures.{key}={value}" for key, value in core_failures(OmegaConf.create(config)).items())
     return f"{config['topology']['name']} with {result['facts']['terminals']:,} terminals{failures}"
-
-
-def relative(path: Path) -> Path:
-    """The path relative to the working directory if that directory contains it, for messages."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -48,7 +48,6 @@ def write_report(
     *,
     output: Path | None = None,
     command: str | None = None,
-    mark: str | None = None,
 ) -> Path:
     """Write one HTML page that needs no other file.
 
@@ -59,7 +58,6 @@ def write_report(
         figures: PNG and SVG files. If both have the same stem, the page shows the SVG.
         output: The file to write.
         command: The command that made the page, for the last section.
-        mark: A text in the head by which the page is recognised.
 
     Returns:
         The path of the page.
@@ -71,7 +69,7 @@ def write_report(
     """
     if not results:
         raise ValueError("a report needs at least one run")
-    page = _page(title, results, figures, command, mark)
+    page = _page(title, results, figures, command)
     path = output or directory / REPORT_FILE
     with atomic_path(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -84,9 +82,7 @@ def figures_in(directory: Path) -> list[Path]:
     return sorted(found, key=lambda path: (path.stem != _FIRST_FIGURE, path.name))
 
 
-def _page(
-    title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Path], command: str | None, mark: str | None
-) -> str:
+def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Path], command: str | None) -> str:
     routed = [run for run in results if tables.is_table(run[0])]
     runs = runs_of([run for run in results if not tables.is_table(run[0])])
     settings = Settings(runs)
@@ -118,7 +114,6 @@ def _page(
     return template("report/page.html").render(
         **content,
         title=title,
-        mark=mark,
         facts=_facts(runs, len(routed), settings),
         copies=copies_text([run.result for run in runs]),
         unfinished=sum(not run.finished for run in runs),

@@ -130,11 +130,6 @@ def read_result(directory: Path) -> dict[str, Any] | None:
     return result
 
 
-def is_checked(result: Mapping[str, Any]) -> bool:
-    """Whether a result has a checksum, as all that `read_result` returns."""
-    return "checksum" in result
-
-
 def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
     """The columns of the table that a result's `files` names under `key`; None if the file does not exist.
 

@@ -77,13 +77,6 @@ def _port_buffer(columns: Mapping[str, Any], vcs: int) -> int:
     return int(vcs * depth)
 
 
-def gather(directory: Path) -> tuple[int, list[DamagedError]]:
-    """Gather every finished run below `directory` into `rows.parquet`; returns the number of rows, and the errors."""
-    rows, _, damaged = rows_below(directory)
-    write_gathered(directory, rows)
-    return len(rows), damaged
-
-
 def rows_below(
     directory: Path,
 ) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], Path]], list[DamagedError]]:

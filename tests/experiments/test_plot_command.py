@@ -7,7 +7,7 @@ import pytest
 from flitgym.configs import compose
 from flitgym.experiments import plot
 from flitgym.experiments.plotting import sweeps
-from flitgym.experiments.results.rows import ROWS_FILE, gather, read_rows, write_rows
+from flitgym.experiments.results.rows import ROWS_FILE, rows_below, write_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
@@ -52,8 +52,7 @@ def test_a_column_against_another(study: Path, drawn: list[Axes], capsys: pytest
     names = [f"accepted_load_against_traffic.load.{kind}" for kind in ("png", "svg")]
     assert capsys.readouterr().out.split() == [str(study / name) for name in names]
     assert (study / names[0]).read_bytes().startswith(b"\x89PNG")
-    gather(study)
-    rows = read_rows(study / ROWS_FILE)
+    rows = rows_below(study)[0]
     for line, name in zip(drawn[0].get_lines(), ("minimal", "par"), strict=False):
         own = sorted((row["traffic.load"], row["accepted_load"]) for row in rows if row["routing.name"] == name)
         assert [tuple(point) for point in line.get_xydata()] == own  # type: ignore[union-attr]
@@ -84,9 +83,8 @@ def test_without_keys_it_draws_the_figure_of_a_sweep(study: Path, capsys: pytest
 
 
 def test_a_table_alone_is_enough(study: Path, tmp_path: Path) -> None:
-    gather(study)
     (tmp_path / "table").mkdir()
-    write_rows(tmp_path / "table" / ROWS_FILE, read_rows(study / ROWS_FILE))
+    write_rows(tmp_path / "table" / ROWS_FILE, rows_below(study)[0])
     plot.command([str(tmp_path / "table"), "x=routing", "y=p99"])
     assert (tmp_path / "table" / "packet_latency_p99_ns_against_routing.png").exists()
 

@@ -17,7 +17,7 @@ from flitgym.configs import CONFIG_DIR, compose, explain
 from flitgym.configs.policies import shipped_policy
 from flitgym.env import World
 from flitgym.experiments.results.files import DamagedError
-from flitgym.experiments.results.rows import gather
+from flitgym.experiments.results.rows import rows_below
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
@@ -201,13 +201,13 @@ def test_a_damaged_run_of_a_study_is_named_and_skipped(tmp_path: Path, file: str
 
     def read(data: bytes) -> None:
         path.write_bytes(data)
-        count, damaged = gather(tmp_path)
+        rows, _, damaged = rows_below(tmp_path)
         assert {error.path.parent.name for error in damaged} <= {"one"}
-        assert count == 2 - len(damaged)
+        assert len(rows) == 2 - len(damaged)
 
     fuzz([path.read_bytes()], WORDS, 30, read, (DamagedError,))
     (tmp_path / "one" / "result.json").write_text(json.dumps({}))
-    assert gather(tmp_path)[0] == 1
+    assert len(rows_below(tmp_path)[0]) == 1
 
 
 def test_a_checkpoint(tmp_path: Path) -> None:
