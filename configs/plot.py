@@ -1,6 +1,6 @@
 """The section `plot`: the formats of a sweep's picture."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..simcore import ConfigError
@@ -27,6 +27,8 @@ def formats_of(key: str, given: Any) -> tuple[str, ...]:
     words = given.split(",") if isinstance(given, str) else given
     if words is None or words == ["none"]:
         return ()
+    if not isinstance(words, Sequence):
+        raise ConfigError(f"{key}: {given!r} is not a list of formats; valid formats: {', '.join(PLOT_FORMATS)}")
     for word in words:
         if word not in PLOT_FORMATS:
             raise ConfigError(unknown(key, str(word), PLOT_FORMATS, "format"))

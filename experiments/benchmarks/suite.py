@@ -159,7 +159,10 @@ def _read(path: Path) -> Suite:
     if isinstance(data, dict) and "drawn" in data:
         data |= _of_table(path, data["drawn"])
     _check(str(path), data, _SUITE_KEYS, needed=4)
-    seeds, networks, common = data["seeds"], data["networks"], data.get("overrides", [])
+    for key, kind, text in (("seeds", list, "list"), ("networks", dict, "mapping"), ("tasks", list, "list")):
+        if not isinstance(data[key], kind):
+            raise ConfigError(f"{path}: {key}: {data[key]!r} is not a {text}")
+    seeds, networks, common = data["seeds"], data["networks"], _words(f"{path}: overrides", data)
     check_axis(f"{path}: seeds", seeds)
     for name, network in networks.items():
         _check(f"{path}: networks.{name}", network, _NETWORK_KEYS, needed=2)
@@ -183,6 +186,15 @@ def _of_table(path: Path, drawn: Mapping[str, Any]) -> dict[str, Any]:
     return {"networks": networks, "tasks": tasks}
 
 
+def _words(where: str, section: Mapping[str, Any]) -> list[str]:
+    """The overrides of a section, given as a list or as a text."""
+    given = section.get("overrides", [])
+    words = given.split() if isinstance(given, str) else given
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ConfigError(f"{where}: {given!r} is neither a text nor a list of key=value")
+    return words
+
+
 def _tasks(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence[str]) -> list[Task]:
     """The tasks of an entry, which differ only in the load."""
     _check(where, entry, _TASK_KEYS, needed=2)
@@ -199,18 +211,23 @@ def _tasks(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
     if len(kinds) > 1 and _OWN_WINDOWS & set(kinds):
         raise ConfigError(f"{where}: {' and '.join(kinds)} need different windows; write an entry for each")
     for kind in kinds:
-        if not isinstance(entry[kind], list) or not all(0 < load <= 1 for load in entry[kind]):
+        loads = entry[kind]
+        if not isinstance(loads, list) or not all(isinstance(x, int | float) and 0 < x <= 1 for x in loads):
             raise ConfigError(f"{where}.{kind}: {entry[kind]!r} is not a list of loads between 0 and 1")
 
     carried: Literal["pattern", "workload"] = "pattern" if kinds else "workload"
     name, group = entry.get("name", entry[carried]), "traffic" if kinds else "workload"
-    settings = {f"{group}.{key}": value for key, value in entry.get("params", {}).items()}
+    params = entry.get("params", {})
+    if not isinstance(params, dict):
+        raise ConfigError(f"{where}.params: {params!r} is not a mapping")
+    settings = {f"{group}.{key}": value for key, value in params.items()}
     own = {**networks[entry["network"]], **entry}
     try:
         baselines = tuple(policies_of([own["reference"], *own.get("baselines", [])]))
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    overrides = (*common, *networks[entry["network"]]["overrides"], *entry.get("overrides", []))
+    of_network = _words(f"{where}: networks.{entry['network']}.overrides", networks[entry["network"]])
+    overrides = (*common, *of_network, *_words(f"{where}.overrides", entry))
 
     def task(kind: Kind, load: float | None = None) -> Task:
         words = [entry["network"], name, *([] if load is None else [f"{load:g}"])]

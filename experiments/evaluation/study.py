@@ -338,6 +338,8 @@ def as_list(word: str, lists: Mapping[str, str]) -> str:
     key, equals, value = word.partition("=")
     if not equals or key not in lists:
         return word
+    if value == "null":
+        return f"{lists[key]}=null"
     if value.startswith("range("):
         with suppress(HydraException):  # raised again, with a message, when Hydra composes the word
             value = ",".join(map(str, OverridesParser.create().parse_override(word).sweep_iterator()))

@@ -24,6 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...configs.composition import WRONG, Composer
 from ...configs.identity import study_folder
 from ...configs.launchers import PACKAGE
+from ...simcore import ConfigError
 from ..terminal.commandline import of_run, past_hydra, run_command
 from .launcher import launcher_of_app
 from .plan import Kind, PlannedRun
@@ -174,7 +175,11 @@ class GridSweeper(HydraSweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """Hydra calls this to run the sweep."""
-        (lists,) = BasicSweeper.split_arguments(self._parser.parse_overrides(arguments), max_batch_size=None)
+        overrides = self._parser.parse_overrides(arguments)
+        for override in overrides:
+            if override.is_sweep_override() and not override.is_discrete_sweep():
+                raise ConfigError(f"{override.input_line}: a grid needs a list of values; write key=a,b,c")
+        (lists,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
         return [self._launcher.launch(lists, initial_job_idx=0)]
 
 

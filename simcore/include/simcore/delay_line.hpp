@@ -43,12 +43,6 @@ struct alignas(64) DelayLine {
     end += enters;
   }
 
-  // Puts in an event that comes out before all others.
-  void push_front(const T& item) {
-    if (end - first > mask) grow();
-    items[--first & mask] = item;
-  }
-
   bool empty() const { return first == end; }
   // The events numbered first .. due(now)-1 come out in cycle `now`. The caller then sets `first` to due(now).
   u32 due(Cycle now) const { return marks[(now - delay) & (marks.size() - 1)]; }

@@ -84,10 +84,6 @@ bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
   return true;
 }
 
-void AcyclicLayer::remove_route(std::span<const u32> channels, u32 times) {
-  for (std::size_t k = 1; k < channels.size(); k++) remove(channels[k - 1], channels[k], times);
-}
-
 // Algorithm of Pearce and Kelly. The channels before c that `next` reaches, and the channels after `next` that reach c,
 // exchange positions. All others stay. The two searches alternate. If they meet, there is a cycle, so a cycle is found
 // early.

@@ -37,7 +37,6 @@ class AcyclicLayer {
   void remove(u32 c, u32 next, u32 times = 1);
   // The same for all dependencies of a route, given as its channels in order. Either all are added or none.
   bool add_route(std::span<const u32> channels, u32 times = 1);
-  void remove_route(std::span<const u32> channels, u32 times = 1);
 
   void clear();                                                             // removes all routes and keeps the order
   u32 count(u32 c, u32 next) const { return count_[index_->at(c, next)]; }  // routes that continue from c to next
