@@ -302,8 +302,11 @@ def _write(planned: Measure, study: Study, results: Results, failures: Sequence[
     from ..plotting.drawing import save_figure
 
     table, text = (study.directory / f"{planned.name}.{suffix}" for suffix in ("csv", "md"))
+    rows_file = study.directory / ROWS_FILE
     if rows:
-        write_rows(study.directory / ROWS_FILE, rows, "labelled")
+        write_rows(rows_file, rows, "labelled")
+    else:
+        rows_file.unlink(missing_ok=True)  # the rows of an earlier command
     write_csv(table, found.numbers)
     images = save_figure(found.figure, study.directory / planned.name, salt=planned.name)
     before = text.read_text().splitlines()[2:3] if text.is_file() else []
@@ -318,7 +321,7 @@ def _write(planned: Measure, study: Study, results: Results, failures: Sequence[
         temporary.write_text(
             study_page(found.title, study.command, found.notes, failures, image, tables, found.footnote)
         )
-    return [*([study.directory / ROWS_FILE] if rows else []), table, text, *images, *found.written]
+    return [*([rows_file] if rows else []), table, text, *images, *found.written]
 
 
 def section_of(word: str) -> str:

@@ -221,9 +221,8 @@ static_assert(sizeof(OpenDecision) == 48);
   X(Wheel<FlitEvent>, tails_due)               /* packets that keep together, by arrival of the tail at a terminal */ \
   X(Wheel<u32>, sources_due)                   /* terminals whose generation clock ticks */                           \
   X(Wheel<u32>, routes_due)                    /* heads inside the router pipeline */                                 \
-  X(std::vector<FeedbackEvent>,                                                                                       \
-    feedback_received)                 /* feedback of this cycle, for an agent outside (routing=external) */          \
-  X(std::vector<u32>, free_decisions)  /* entries of the pool of open decisions not in use */                         \
+  X(std::vector<FeedbackEvent>, feedback_received) /* of this cycle, with routing=external */                         \
+  X(std::vector<u32>, free_decisions)              /* entries of the pool of open decisions not in use */             \
   X(std::vector<Delivery>, deliveries) /* since the present partition window began; with a learning seam */           \
   X(Wheel<u32>, news) /* decisions with known reward, by the cycle in which the feedback reaches their router */
 
@@ -435,10 +434,9 @@ struct alignas(64) Workspace {
   std::vector<u32> ids, routes;
   std::vector<u32> again;  // [router ports] input VCs whose next packet comes to the front; one per granted output
   std::vector<FlitEvent> tails;
-  std::string log;  // text about watched packets
-  bool verify_choices =
-      false;         // the state or a table came from a user, so every choice is verified before it is applied
-  struct Starting {  // an operation whose start lets other operations start
+  std::string log;              // text about watched packets
+  bool verify_choices = false;  // verify before they are applied, because the state or a table came from a user
+  struct Starting {             // an operation whose start lets other operations start
     u32 op, edge;
   };
   std::vector<Starting> starting;

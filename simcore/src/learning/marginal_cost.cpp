@@ -49,18 +49,18 @@ void copy_request(const Batch& from, u32 i, Batch& to) {
 
 // Selects the candidates that fill the slots of a request. The first one is minimal. The others follow in their order,
 // or a random subset of them if there are too many. Returns the slot of the candidate that was taken.
-u32 MarginalCost::slots_of(std::vector<Candidate>& ways, Candidate took, u32 slots, u64 bits) {
-  auto taken = std::find(ways.begin(), ways.end(), took);
+u32 MarginalCost::slots_of(std::vector<Candidate>& candidates, Candidate took, u32 slots, u64 bits) {
+  auto taken = std::find(candidates.begin(), candidates.end(), took);
   const auto same_port = [&](const Candidate& w) { return w.port == took.port; };
-  if (taken == ways.end()) taken = std::find_if(ways.begin(), ways.end(), same_port);
-  if (taken == ways.end()) taken = ways.insert(ways.end(), took);
-  auto k = static_cast<u32>(taken - ways.begin());
-  if (ways.size() <= slots) return k;
-  if (k > 1) std::swap(ways[1], ways[k]);
+  if (taken == candidates.end()) taken = std::find_if(candidates.begin(), candidates.end(), same_port);
+  if (taken == candidates.end()) taken = candidates.insert(candidates.end(), took);
+  auto k = static_cast<u32>(taken - candidates.begin());
+  if (candidates.size() <= slots) return k;
+  if (k > 1) std::swap(candidates[1], candidates[k]);
   k = std::min(k, 1u);
-  const auto n = static_cast<u32>(ways.size());
-  for (u32 at = k + 1; at < slots; at++) std::swap(ways[at], ways[at + below(mix64(bits + at), n - at)]);
-  ways.resize(slots);
+  const auto n = static_cast<u32>(candidates.size());
+  for (u32 at = k + 1; at < slots; at++) std::swap(candidates[at], candidates[at + below(mix64(bits + at), n - at)]);
+  candidates.resize(slots);
   return k;
 }
 
