@@ -1,7 +1,7 @@
 """Policy files in the safetensors format: the length of a header in eight bytes, the header as JSON, and the numbers.
 
 The format cannot contain code. The core reads the same files (simcore/src/learning/policy_file.cpp and
-simcore/src/routing/any/policy.cpp).
+simcore/src/learning/policy.cpp).
 """
 
 from __future__ import annotations

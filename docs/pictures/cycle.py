@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-# The stages in the order of src/step.cpp: name, effect.
+# The stages in the order of src/core/step.cpp: name, effect.
 FIRST = [
     ("arrivals", "flits leave their\nchannel for an\ninput VC or their\nterminal"),
     ("credits", "freed buffer slots\nare reported\nupstream"),

@@ -12,7 +12,7 @@ from cycle import FIRST_FILL, INK, SEAM_FILL, SECOND_FILL, arrow, box
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 
-# The stages of a hop, in the order of src/stage/stage.hpp: name, text, fill.
+# The stages of a hop, in the order of src/core/stage/stage.hpp: name, text, fill.
 STAGES = [
     ("arrival", "A flit leaves the\nchannel and enters the\nqueue of its input VC.", FIRST_FILL),
     ("route\ncomputation", "For each head the\nrouting chooses an\noutput port and a\nVC class.", SEAM_FILL),

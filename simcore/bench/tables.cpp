@@ -8,6 +8,7 @@
 
 #include "measure.hpp"
 #include "simcore/error.hpp"
+#include "simcore/traffic/draws.hpp"
 #include "tables/quality.hpp"
 
 using namespace flitgym;
@@ -79,7 +80,7 @@ int run(int argc, char** argv) {
     std::vector<u32> orders(std::size_t{patterns} * g.terminals);
     const double before = cpu_now();
     for (u32 k = 0; k < patterns; k++)
-      tables::draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
+      traffic::draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
     for (const double value : tables::bisection_bandwidth(g, table, orders, false)) ebb += value / patterns;
     ebb_seconds = cpu_now() - before;
   }

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "configuration.hpp"
+#include "core/hosts/engine.hpp"
 #include "exclusive.hpp"
 #include "live.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/network.hpp"
 #include "simcore/state.hpp"
 #include "simcore/stats.hpp"
-#include "topology/graph.hpp"
 #include "views.hpp"
-#include "workload/engine.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;

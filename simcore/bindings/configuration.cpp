@@ -5,17 +5,17 @@
 
 #include <algorithm>
 
-#include "failures.hpp"
+#include "core/failures.hpp"
 #include "interrupt.hpp"
 #include "live.hpp"
+#include "readers/array_program.hpp"
+#include "readers/goal.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/program_totals.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
 #include "tables.hpp"
-#include "workload/program_totals.hpp"
-#include "workload/readers/array_program.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;

@@ -7,13 +7,13 @@
 
 #include "exclusive.hpp"
 #include "interrupt.hpp"
-#include "mapping/problem.hpp"
+#include "mapping/mapped.hpp"
 #include "mapping/quality.hpp"
 #include "simcore/error.hpp"
+#include "simcore/mapping/problem.hpp"
 #include "simcore/workload.hpp"
 #include "tables.hpp"
 #include "views.hpp"
-#include "workload/mapped.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;

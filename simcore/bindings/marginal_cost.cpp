@@ -1,13 +1,14 @@
-// Python bindings of marginal costs (src/learning/marginal_cost.hpp). The docstrings are in simcore/_marginal_cost.py.
+// Python bindings of marginal costs (src/libraries/hindsight/marginal_cost.hpp). The docstrings are in
+// simcore/_marginal_cost.py.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <memory>
 
 #include "exclusive.hpp"
+#include "hindsight/marginal_cost.hpp"
 #include "interrupt.hpp"
 #include "learning.hpp"
-#include "learning/marginal_cost.hpp"
 #include "live.hpp"
 
 namespace py = pybind11;

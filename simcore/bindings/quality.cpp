@@ -8,6 +8,7 @@
 #include "live.hpp"
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
+#include "simcore/traffic/draws.hpp"
 #include "tables.hpp"
 #include "views.hpp"
 
@@ -24,8 +25,8 @@ py::array as_array(const std::vector<T>& values) {
   return copied(values.data(), {static_cast<py::ssize_t>(values.size())});
 }
 
-std::shared_ptr<const tables::Demand> demand_of(const py::object& given) {
-  return given.is_none() ? std::make_shared<const tables::Demand>() : built<PyDemand>(given, "demand").demand;
+std::shared_ptr<const Demand> demand_of(const py::object& given) {
+  return given.is_none() ? std::make_shared<const Demand>() : built<PyDemand>(given, "demand").demand;
 }
 
 py::dict of_loads(const tables::Loads& loads) {
@@ -106,7 +107,7 @@ py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
     all.resize(std::size_t{patterns} * terminals);
     for (u32 k = 0; k < patterns; k++) {
       worked(terminals);
-      tables::draw_order(seed, first + k, terminals, all.data() + std::size_t{k} * terminals);
+      traffic::draw_order(seed, first + k, terminals, all.data() + std::size_t{k} * terminals);
     }
   });
   return copied(all.data(), {static_cast<py::ssize_t>(patterns), static_cast<py::ssize_t>(terminals)});

@@ -17,7 +17,7 @@
 #include "exclusive.hpp"
 #include "learning.hpp"
 #include "live.hpp"
-#include "team.hpp"
+#include "simcore/team.hpp"
 #include "views.hpp"
 
 namespace flitgym {

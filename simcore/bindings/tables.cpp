@@ -174,7 +174,7 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
              destination = column<u32>(destinations, "demand: destination");
   if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
     throw ConfigError("demand: sources, destinations and weights have different lengths");
-  auto demand = std::make_shared<tables::Demand>();
+  auto demand = std::make_shared<Demand>();
   demand->terminals = terminals;
   demand->name = name;
   demand->first.assign(std::size_t{terminals} + 1, 0);
@@ -206,7 +206,7 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
 }
 
 // The arguments of demand_from() that rebuild a demand from its pickle.
-py::tuple arguments_of(const tables::Demand& demand) {
+py::tuple arguments_of(const Demand& demand) {
   std::vector<u32> destination(demand.source.size());
   for (u32 t = 0; t < demand.terminals; t++)
     std::fill(destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t]),

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "tables/engine.hpp"
+#include "simcore/tables/engine.hpp"
 
 // pybind11's holder types cannot hold a const class, hence these wrappers.
 struct PyGraph {
@@ -15,7 +15,7 @@ struct PyTable {
   std::shared_ptr<const flitgym::tables::ForwardingTable> table;
 };
 struct PyDemand {
-  std::shared_ptr<const flitgym::tables::Demand> demand;
+  std::shared_ptr<const flitgym::Demand> demand;
 };
 
 void bind_tables(pybind11::module_& m);

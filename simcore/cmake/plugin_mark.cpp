@@ -1,5 +1,5 @@
 // flitgym_add_plugin() compiles this file into every plugin. It names the core that the plugin was built for;
-// src/plugins.cpp reads the line from the file before it loads the plugin.
+// src/core/plugins.cpp reads the line from the file before it loads the plugin.
 #include "simcore/abi.hpp"
 
 #if defined(__FAST_MATH__)

@@ -6,10 +6,10 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
+#include "simcore/topology/dragonfly.hpp"
 #include "simcore/workload.hpp"
 #include "support/crafted.hpp"
 #include "support/tables.hpp"
-#include "topology/dragonfly.hpp"
 
 namespace examples_test {
 

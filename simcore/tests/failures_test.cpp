@@ -1,9 +1,9 @@
 // Links, routers and terminals that are out of use: the meaning of the names, refusals, and no loss when a link goes
 // down under load, on every router and every routing that supports failures.
 
+#include "simcore/graph.hpp"
 #include "simcore/registry.hpp"
 #include "support/crafted.hpp"
-#include "topology/graph.hpp"
 
 namespace failures_test {
 

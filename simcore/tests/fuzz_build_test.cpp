@@ -2,12 +2,12 @@
 #include <map>
 #include <sstream>
 
+#include "readers/goal.hpp"
+#include "simcore/program_totals.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
 #include "support/fuzz.hpp"
 #include "support/scenes.hpp"
-#include "workload/program_totals.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace fuzz_build_test {
 

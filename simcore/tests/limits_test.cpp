@@ -5,11 +5,11 @@
 #include <chrono>
 #include <ctime>
 
+#include "readers/array_program.hpp"
+#include "readers/goal.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/readers/array_program.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace limits_test {
 

@@ -1,8 +1,8 @@
 // Memory of components. A routing of this file declares it, and State carries it like any other array. Also two learned
 // tables in one network.
+#include "simcore/graph.hpp"
 #include "simcore/registry.hpp"
 #include "support/seam.hpp"
-#include "topology/graph.hpp"
 
 namespace memory_test {
 

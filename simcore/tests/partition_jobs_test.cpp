@@ -1,11 +1,11 @@
 // Jobs on a partitioned network. The hosts of a partition are simulated with it, and ranks communicate only by packets.
 #include <algorithm>
 
+#include "readers/goal.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace partition_jobs_test {
 

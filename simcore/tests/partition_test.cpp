@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "partition_runner.hpp"
+#include "core/partition_runner.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
+#include "simcore/team.hpp"
 #include "support/crafted.hpp"
-#include "team.hpp"
 
 namespace partition_test {
 

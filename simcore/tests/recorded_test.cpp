@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "simcore/registry.hpp"
+#include "simcore/tables/engine.hpp"
 #include "support/crafted.hpp"
 #include "support/trace.hpp"
-#include "tables/engine.hpp"
 
 namespace recorded_test {
 

@@ -4,12 +4,12 @@
 #include <set>
 #include <tuple>
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
-#include "topology/graph.hpp"
 
 namespace registry_test {
 

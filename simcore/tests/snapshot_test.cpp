@@ -1,7 +1,7 @@
 // A simulation accepts its own snapshots, and refuses damaged ones and those of another network.
+#include "readers/goal.hpp"
 #include "simcore/workload.hpp"
 #include "support/seam.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace snapshot_test {
 

@@ -1,6 +1,7 @@
-"""The modules of a folder import each other in one direction, imports within functions included."""
+"""Modules and C++ folders import each other in one direction, imports within functions included."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,3 +43,35 @@ def test_experience_imports_neither_environments_nor_agents() -> None:
         others = {file for file in imported(path, ROOT) if not file.is_relative_to(experience)}
         assert not {file for file in others if file.is_relative_to(ROOT / "env")}, path
         assert not {file for file in others if file.is_relative_to(ROOT / "agents")}, path
+
+
+LIBRARIES = ("tables", "mapping", "readers", "hindsight")
+
+
+def room(path: Path) -> str:
+    """The folder of the core to which a C++ file belongs; `public` for its public headers."""
+    parts = path.relative_to(ROOT / "simcore").parts
+    if parts[0] == "include":
+        return parts[2] if parts[2] in LIBRARIES else "public"
+    return parts[2] if parts[1] == "libraries" else parts[1]
+
+
+def test_includes_point_downwards() -> None:
+    core = ROOT / "simcore"
+    places = [core / "include", core / "src", core / "src" / "libraries"]
+    upward = []
+    for path in [*(core / "src").rglob("*.?pp"), *(core / "include").rglob("*.?pp")]:
+        own = room(path)
+        for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
+            target = next((place / name for place in places if (place / name).is_file()), None)
+            if target is None:
+                assert name == "simcore/version.hpp"  # the build writes it
+                continue
+            allowed = {own, "public"}
+            if own in LIBRARIES:  # the public headers of the others
+                allowed |= {room(target)} if target.is_relative_to(core / "include") else set()
+            elif own not in ("public", "core"):
+                allowed.add("core")
+            if room(target) not in allowed:
+                upward.append(f"{path.relative_to(core)} includes {name}")
+    assert upward == []

@@ -2,8 +2,8 @@
 // destination (ECMP; Hopps, RFC 2992). The loads of ports are those of balls in bins: some
 // ports get more destinations than others.
 #include "simcore/rng.hpp"
-#include "tables/engine.hpp"
-#include "tables/spread.hpp"
+#include "simcore/tables/engine.hpp"
+#include "simcore/tables/spread.hpp"
 
 namespace flitgym::tables::engines::hashed {
 

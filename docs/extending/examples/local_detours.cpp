@@ -2,8 +2,8 @@
 // high-radix hierarchical networks", ICPP 2012). A packet enters a group, and its minimal path
 // continues by a local link. It may then take any local link of the router, to avoid a full
 // one.
-#include "routing/relation.hpp"
-#include "topology/dragonfly.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::local_detours {
 

@@ -1,7 +1,7 @@
 // Storage: a part of all packets goes to one group, whose terminals are file servers. The
 // destinations of the other packets are uniform.
 #include "simcore/error.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::storage {
 

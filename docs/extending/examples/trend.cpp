@@ -2,9 +2,9 @@
 // An agent sees the mean and the difference between the current load and the mean.
 #include <algorithm>
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym::learning::observation::trend {
 

@@ -1,6 +1,6 @@
 // The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): draw two minimal ports at random
 // and take the port with the shorter queue.
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::two_choices {
 

@@ -6,9 +6,9 @@
 
 namespace flitgym {
 
-// src/memory.cpp. Memory that begins at a cache line. An array of 1 MiB or more gets huge pages of 2 MiB, if the system
-// has them. Nearly every access of a cycle goes to another line, so with small pages many accesses miss the TLB. An
-// array with huge pages takes a multiple of 2 MiB.
+// src/core/memory.cpp. Memory that begins at a cache line. An array of 1 MiB or more gets huge pages of 2 MiB, if the
+// system has them. Nearly every access of a cycle goes to another line, so with small pages many accesses miss the TLB.
+// An array with huge pages takes a multiple of 2 MiB.
 void* allocate_array(std::size_t bytes);
 void free_array(void* array, std::size_t bytes);
 std::size_t array_bytes(std::size_t bytes);  // memory that an array of this size takes

@@ -70,7 +70,7 @@ struct PacketRanks {
   u32 sender, receiver;  // ranks of the workload
 };
 
-// Port of a rank at the intra-node link (src/workload/node_link.cpp).
+// Port of a rank at the intra-node link (src/core/hosts/node_link.cpp).
 struct NodePort {
   u64 out_free = 0, in_free = 0;           // time from which each direction is free, ps
   u64 bytes_sent = 0, bytes_received = 0;  // of messages within the node, also from the rank to itself
@@ -144,7 +144,7 @@ struct OutstandingChange {
 };
 static_assert(sizeof(OutstandingChange) == 24);
 
-// Data of a channel that the account of jobs touches for every flit (src/workload/blame.hpp).
+// Data of a channel that the account of jobs touches for every flit (src/core/hosts/blame.hpp).
 struct ChannelAccount {  // 16 bytes: four ports of a router in a cache line
   Cycle sending_until;   // end of the present transmission
   Cycle busy;            // cycles of transmission in the window, up to sending_until

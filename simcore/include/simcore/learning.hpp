@@ -172,6 +172,14 @@ const std::vector<ParamSpec>& record_params();          // of the section `recor
 void build_witness(const Values& given, Network&);      // call after the routing's setup
 void route_and_record(const Network&, State&, Batch&);  // the routing decides, and its decisions are recorded
 
+// ---- src/learning/listing.cpp: the candidates of any routing, without a choice among them ----
+
+// Returns the network whose candidates() lists the choices of a routing, or null if the routing lists them itself.
+// Otherwise a relation of the same name lists them. `where` begins the message of a ConfigError.
+std::unique_ptr<const Network> listing_network(const Network&, const std::string& where);
+// Lists the candidates of the batch's requests. Changes that the listing makes to their packets are undone.
+void list_candidates_of(const Network&, const Network* listing, State&, Batch&);
+
 // ---- src/learning/perceptron.cpp ----
 
 void shape_policy(PolicyShape&, std::vector<u32> layers);

@@ -82,7 +82,7 @@ struct LearnedTable {
   const float* row(const State& s, u32 router, u32 row) const;
 };
 
-// ---- src/memory.cpp: called by a component's setup(); they claim the declared memory ----
+// ---- src/core/memory.cpp: called by a component's setup(); they claim the declared memory ----
 
 u32 declare_memory(Network&, MemoryShape);
 LearnedTable declare_table(Network&, MemoryShape);

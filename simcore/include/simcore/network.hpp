@@ -1,4 +1,4 @@
-// Network: everything that does not change in a run. Built and checked once (src/build.cpp), then constant.
+// Network: everything that does not change in a run. Built and checked once (src/core/build.cpp), then constant.
 //
 // Identifiers
 //   router   0 .. routers-1
@@ -32,10 +32,10 @@ struct Network;
 struct Packet;
 struct Workload;
 struct Seam;
+struct Demand;
 namespace tables {
 struct ForwardingTable;
-struct Demand;
-}  // namespace tables
+}
 
 inline constexpr u16 kNoRing = 0xffff;
 
@@ -93,7 +93,8 @@ struct Graph {
 };
 
 // The functions of a topology that routings for any topology use. A topology may override them with closed forms. The
-// default functions use the graph of links and breadth-first search (src/topology/graph.hpp selects between the two).
+// default functions use the graph of links and breadth-first search (include/simcore/graph.hpp selects between the
+// two).
 struct Topology : ComponentData {
   u32 diameter = 0;        // router-to-router hops of the longest minimal path; 0: found by search
   bool closed = false;     // hops_between() has a closed form; false: a table quadratic in routers is built
@@ -102,7 +103,8 @@ struct Topology : ComponentData {
   virtual u32 hops_between(const Network&, u32 router, u32 to) const;
   // Whether `port`, which leads to another router, is on a minimal path to router `to`.
   virtual bool is_minimal(const Network&, const Graph&, u32 router, u32 port, u32 to) const;
-  // Sets Packet::nonminimal for a batch, just before its routes are applied. Uses is_minimal() (src/topology/mark.hpp).
+  // Sets Packet::nonminimal for a batch, just before its routes are applied. Uses is_minimal()
+  // (include/simcore/topology/mark.hpp).
   virtual void mark_nonminimal(const Network&, State&, const Batch&) const;
   // Router-local port of the first hop of a packet's minimal path. At the last router: the port of the terminal.
   virtual u32 minimal_port(const Network&, const Graph&, u32 router, const Packet&) const;
@@ -172,14 +174,14 @@ struct Channel {
 };
 static_assert(sizeof(Channel) == 16);
 
-// The maker of the routing decisions (src/stage/route_computation.cpp).
+// The maker of the routing decisions (src/core/stage/route_computation.cpp).
 enum class Decider : u8 {
   kRouting,     // the routing in the core
   kCandidates,  // an agent outside, among all candidates of each request (routing=external)
   kSlots,       // an agent outside, among the slots of each decision of a learning seam (routing=agent)
 };
 
-// The routers of a partition and their terminals (src/partition.hpp).
+// The routers of a partition and their terminals (src/core/partition.hpp).
 struct PartitionRange {
   u32 first_router = 0, end_router = 0;
   u32 first_word = 0, words = 0;  // the partition's words of State::active_routers
@@ -203,9 +205,9 @@ struct RouterParams {
   u32 edge_mask;
   bool packet_credits;  // credits return per packet instead of per flit
   bool packet_links;    // flits of different packets do not interleave on a link
-  // A packet holds the crossbar from head to tail, so its flits stay contiguous (src/stage/train.hpp).
+  // A packet holds the crossbar from head to tail, so its flits stay contiguous (src/core/stage/train.hpp).
   bool packet_crossbar;
-  bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
+  bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/core/stage/follow.hpp)
   u32 injection_vcs;        // a NIC uses the VCs below this number
   bool latency_from_nic;    // packet latency starts at the NIC; false: at generation
   bool keep_backlog;        // a full NIC delays generations; false: it loses them
@@ -273,12 +275,13 @@ struct Network {
   std::shared_ptr<const ComponentData> routing;
   // `candidates` reads these data: those of the relation if the routing uses one, otherwise those of the routing.
   std::shared_ptr<const ComponentData> relation;
-  std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table (src/tables)
-  std::shared_ptr<const tables::Demand> given_demand;
-  std::shared_ptr<const tables::Demand> given_traffic;  // from the configuration, for traffic=matrix
-  std::shared_ptr<const Seam> seam;                     // null: no agent decides
-  std::shared_ptr<const Workload> workload;             // null: synthetic traffic
-  u32 accounted_jobs = 0;  // number of jobs whose use of channels is accounted (src/workload/blame.hpp)
+  std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table
+  u64 table_digest = 0;                                        // of given_table, set by that routing
+  std::shared_ptr<const Demand> given_demand;
+  std::shared_ptr<const Demand> given_traffic;  // from the configuration, for traffic=matrix
+  std::shared_ptr<const Seam> seam;             // null: no agent decides
+  std::shared_ptr<const Workload> workload;     // null: synthetic traffic
+  u32 accounted_jobs = 0;  // number of jobs whose use of channels is accounted (src/core/hosts/blame.hpp)
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;           // topology and parameters, which a saved Q-table must match
   std::string identity;              // whole configuration, which a snapshot must match
@@ -291,10 +294,10 @@ struct Network {
   std::vector<MemoryShape> memories;  // data of components in State (memory.hpp)
   std::vector<u32> packet_memories;   // indices into `memories` of the memories with an entry per packet
   Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
-                           // src/stage/follow.cpp)
+                           // src/core/stage/follow.cpp)
   Sensed sensed;
   // [routers] cycle before which no request of the router can be granted, because crossbar ports are busy. Kept for
-  // packets that keep together and arbiters that order the requests (src/stage/switch_allocation.cpp).
+  // packets that keep together and arbiters that order the requests (src/core/stage/switch_allocation.cpp).
   Kept<u32> resting;
   u32 table = kNone;         // memory with the routing's learned table; the first table that was declared
   bool learns = false;       // packets cause feedback to the upstream router
@@ -302,7 +305,7 @@ struct Network {
   LearnedTable feedback;     // table that learns from this feedback; without rows: no table in the core
   Decider decider = Decider::kRouting;
 
-  Kept<u16> islip;  // [router_ports] pointers of the arbiter kIslip (src/stage/switch_allocation_islip.cpp)
+  Kept<u16> islip;  // [router_ports] pointers of the arbiter kIslip (src/core/stage/switch_allocation_islip.cpp)
 
   // Functions of the routing (registry.hpp). `route` is called once per cycle.
   void (*route)(const Network&, State&, Batch&) = nullptr;
@@ -319,7 +322,7 @@ struct Network {
 
   u64 seed = 0;
   u32 least_packet_flits = 1, most_packet_flits = 1;  // packet sizes are uniformly distributed between these
-  bool whole_packets = false;       // packets have several flits and keep together (src/stage/train.hpp)
+  bool whole_packets = false;       // packets have several flits and keep together (src/core/stage/train.hpp)
   bool fixed_interval = false;      // sources generate at fixed intervals; false: Bernoulli trials
   u32 trial_cycles = 1;             // cycles from a Bernoulli trial to the next
   std::vector<double> load_values;  // [loads] piecewise constant offered load
@@ -380,7 +383,9 @@ inline u32 Topology::regions(const Network& net) const { return net.routers; }
 // Checks everything. Throws ConfigError with key, value and valid choices, also if the simulation would need too much
 // memory. Throws the exceptions of `keep_going`.
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going = {});
-u32 count_terminals(const Section& topology);  // checks only that section
-u32 count_nodes(const Config& config);         // complete nodes, from topology, failures and workload parameters
+// The wiring of the sections `topology` and `failures`, without routers, routing and traffic. Throws ConfigError.
+Network wired(const Config& config, bool* links_change = nullptr);  // whether links fail during the run
+u32 count_terminals(const Section& topology);                       // checks only that section
+u32 count_nodes(const Config& config);  // complete nodes, from topology, failures and workload parameters
 
 }  // namespace flitgym

@@ -23,10 +23,10 @@ struct Section {
 };
 
 struct Program;
+struct Demand;
 namespace tables {
 struct ForwardingTable;
-struct Demand;
-}  // namespace tables
+}
 
 // A job of a workload: a registered motif with its parameters, or a program.
 struct JobSection {
@@ -49,14 +49,14 @@ struct Config {
   u64 seed = 0;
   WorkloadSection workload = {};
   double max_memory_gb = 0;                                   // 0: the free memory of the machine
-  Values failures = {};                                       // src/failures.hpp
+  Values failures = {};                                       // src/core/failures.hpp
   std::shared_ptr<const tables::ForwardingTable> table = {};  // for routing=table: used instead of an engine
-  // Number of partitions (src/partition.hpp), at most kMostPartitions. 0: the core chooses it from state size,
+  // Number of partitions (src/core/partition.hpp), at most kMostPartitions. 0: the core chooses it from state size,
   // terminals and flits per cycle.
   u32 partitions = 0;
-  std::shared_ptr<const tables::Demand> demand = {};  // for routing=table: traffic whose load the engine balances
-  std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
-  std::optional<Values> record = {};                          // records the decisions of the routing (record_params())
+  std::shared_ptr<const Demand> demand = {};          // for routing=table: traffic whose load the engine balances
+  std::shared_ptr<const Demand> traffic_matrix = {};  // for traffic=matrix
+  std::optional<Values> record = {};                  // records the decisions of the routing (record_params())
 };
 
 struct ParamSpec {

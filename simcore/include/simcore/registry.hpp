@@ -85,7 +85,8 @@ std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all parameters
 struct RelationSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
-  // Of these parameters, agents can set only those that relation_params() also contains (src/routing/relation.hpp).
+  // Of these parameters, agents can set only those that relation_params() also contains
+  // (include/simcore/routing/relation.hpp).
   std::vector<ParamSpec> params = {};
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
@@ -133,13 +134,13 @@ struct TrafficSpec {
 struct MotifSpec {
   std::string name, summary;
   std::vector<ParamSpec> params = {};  // in addition to the common ones (ranks, scale)
-  // `scale` shortens the number of iterations (see scaled() in workload/motifs/motif.hpp). Throws ConfigError.
+  // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
   bool cubic = false;       // the default number of ranks is a cube
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// Defined in src/registry.cpp for every kind of Spec, so files that register components need not compile these
+// Defined in src/core/registry.cpp for every kind of Spec, so files that register components need not compile these
 // functions.
 // Libraries that are loaded later (plugins.hpp) register in the same way.
 template <class Spec>
@@ -153,7 +154,7 @@ struct Register {
 template <class Spec>
 std::vector<std::string> registered_names();
 
-const std::vector<ParamSpec>& router_params();          // parameters of the router model, src/router_setup.cpp
+const std::vector<ParamSpec>& router_params();          // parameters of the router model, src/core/router_setup.cpp
 const std::vector<ParamSpec>& common_traffic_params();  // load, injection, packet size, load steps
 
 }  // namespace flitgym

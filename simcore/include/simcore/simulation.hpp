@@ -38,8 +38,8 @@ class Simulation {
   // `keep_going` is called about 20 times a second and may throw, so that Ctrl-C works. The next call of run()
   // continues the interrupted cycle.
   void run(u64 cycles, const std::function<void()>& keep_going = {});
-  // Number of threads that run the partitions of the network (src/partition.hpp). The resulting state does not depend
-  // on it. A single partition uses one thread.
+  // Number of threads that run the partitions of the network (src/core/partition.hpp). The resulting state does not
+  // depend on it. A single partition uses one thread.
   void set_threads(u32 threads);  // throws ConfigError
   u32 threads() const { return threads_; }
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
@@ -68,7 +68,7 @@ class Simulation {
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);
 
-  // Delay of all packets so far by source terminal, in packet-cycles (src/learning/demand.hpp).
+  // Delay of all packets so far by source terminal, in packet-cycles (src/core/demand.hpp).
   const std::vector<double>& accrued_delay();
 
   u64 hash() const;        // of all of State
@@ -119,7 +119,7 @@ class Simulation {
 
 u64 state_bytes(const State& state);  // memory of its arrays
 
-// Throws CoreError if the counts of flits, credits and buffer slots are inconsistent (src/conservation.cpp).
+// Throws CoreError if the counts of flits, credits and buffer slots are inconsistent (src/core/conservation.cpp).
 void check_conservation(const Network& net, const State& s);
 
 }  // namespace flitgym

@@ -40,8 +40,8 @@ struct Packet {             // 32 bytes that every hop reads
   u8 nonminimal;  // 1: has taken or takes a non-minimal path
   u8 job;         // number of the job in a workload
   u16 reserved;   // explicit padding, because every byte is hashed
-  // For packets that keep together (src/stage/train.hpp): cycle in which the tail reaches the buffer that the head is
-  // in now.
+  // For packets that keep together (src/core/stage/train.hpp): cycle in which the tail reaches the buffer that the head
+  // is in now.
   Cycle tail;
 };
 static_assert(sizeof(Packet) == 32);
@@ -202,7 +202,8 @@ static_assert(sizeof(OpenDecision) == 48);
 // packets in the network, and time series grow with time.
 
 // Data that routers share: sums, pools of ids and events in flight. Each partition has its own, so that threads do not
-// contend (src/partition.cpp). Time and flags (open, sources_stopped, frozen, epoch) are the same in all partitions.
+// contend (src/core/partition.cpp). Time and flags (open, sources_stopped, frozen, epoch) are the same in all
+// partitions.
 #define FLITGYM_PARTITION_FIXED(X)                                                                  \
   X(Totals, totals)                         /* scalars */                                           \
   X(Window, window)                         /* sums over the measurement window */                  \
@@ -251,7 +252,7 @@ struct alignas(64) Partition {
   X(std::vector<u32>, edges)         /* successors of each operation; top bit: released at its start, not its end */ \
   X(std::vector<Message>, messages)  /* [pool] */                                                                    \
   X(std::vector<u32>, free_messages) /* ids not in use */                                                            \
-  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (src/workload/pairs.hpp) */    \
+  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (src/core/hosts/pairs.hpp) */  \
   X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                               \
   X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                               \
   X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                                \
@@ -476,7 +477,7 @@ u64 memory_to_run(const Network& network);
 
 u64 decisions_made(const State& state);  // since cycle 0, recorded or not
 
-// Advances one partition to cycle `until`, independently of the others (src/partition.hpp).
+// Advances one partition to cycle `until`, independently of the others (src/core/partition.hpp).
 void advance(const Network& network, State& state, Workspace& workspace, u32 partition, Cycle until);
 // Call once for all partitions before a cycle. Changes links, and provides packet ids for a new partition window.
 void begin_cycle(const Network& network, State& state, Workspace& workspace);

@@ -23,7 +23,7 @@ enum class HostKind : u8 { kLogGops, kMpi };
 
 inline constexpr u32 kMostAccountedJobs = 16;  // limit for the account of delays between jobs (`blame`)
 
-// Times in picoseconds. src/workload/host.hpp describes the rules.
+// Times in picoseconds. src/core/hosts/host.hpp describes the rules.
 struct HostModel {
   HostKind kind;
   // true: messages use the simulated network; false: each message takes `latency`, independent of other messages
@@ -37,12 +37,12 @@ struct HostModel {
   u64 nic_send, nic_receive, nic_fetch;
 };
 
-// Results of placement=mapped (src/mapping).
+// Results of placement=mapped.
 struct MappingFacts {
   std::string mapper;
   double start_dilation = 0;  // hops between routers, averaged over bytes, before the refinement
   double dilation = 0;        // the same after the refinement
-  // largest number of bytes on a channel between routers, on minimal paths (src/mapping/quality.hpp)
+  // largest number of bytes on a channel between routers, on minimal paths (src/libraries/mapping/quality.hpp)
   double worst_congestion = 0;
   double mean_congestion = 0;
   // CPU times: the communication matrix and the distances; the mapper; the refinement
@@ -50,7 +50,7 @@ struct MappingFacts {
 };
 
 // Memory of `workload.message_matrix` for every pair of ranks of each job: [jobs, ranks, ranks]
-// (src/workload/message_matrix.cpp).
+// (src/core/hosts/message_matrix.cpp).
 struct MessageMatrix {
   u32 ranks = 0;  // ranks of the largest job; 0: not kept
   Kept<double> bytes, time, busy, since;
@@ -100,14 +100,29 @@ struct Workload {
   bool shares_nics() const { return nodes.ranks > nodes.nics; }
 };
 
+// Placement of ranks by their communication (placement=mapped), which a library adds.
+struct RankMapping {
+  std::vector<ParamSpec> (*params)();  // in the section `workload`
+  // Assigns a terminal to every rank without one (kNone in `rank_terminal`, [ranks], job after job).
+  std::shared_ptr<const MappingFacts> (*map)(const Params&, const Network&, const Nodes&, const std::vector<Job>&,
+                                             std::vector<u32>& rank_terminal);
+};
+const RankMapping*& rank_mapping();  // null: there is none
+
+// Builds and checks all parts of a workload. Throws ConfigError, which names key, value and valid choices.
+std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, Network& net, double flit_bytes);
+// Groups the terminals into nodes. Throws ConfigError if the parameters do not fit each other or the network.
+Nodes make_nodes(const Params& params, const Network& net);
+std::vector<ParamSpec> node_params();  // in the section `workload`
+
 // Builds the program of a registered motif. `where` is for messages. `validated` receives all parameters.
 std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, u64 run_seed,
                                              Values* validated = nullptr);
 // The largest number of ranks, at most `available`, that a motif supports.
 u32 motif_ranks(const std::string& name, u32 available);
 
-// The nodes in the order in which jobs take them. With one rank per node, a node is a terminal. The placement `mapped`
-// is in src/workload/mapped.hpp. `job_nodes`: number of nodes that each job takes.
+// The nodes in the order in which jobs take them. With one rank per node, a node is a terminal.
+// `job_nodes`: number of nodes that each job takes.
 std::vector<u32> placement_order(const Network& network, const Nodes& nodes, const std::string& policy, u64 seed,
                                  const std::vector<u32>& job_nodes);
 const std::vector<std::string>& placement_policies();

@@ -1,8 +1,8 @@
 // Distances and flight times to the destination, which observations read for every slot.
 #pragma once
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym::learning {
 

@@ -1,13 +1,12 @@
-#include "learning/listing.hpp"
-
 #include <cstring>
 
-#include "routing/q_table.hpp"
-#include "routing/relation.hpp"
 #include "simcore/error.hpp"
+#include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/routing/q_table.hpp"
+#include "simcore/routing/relation.hpp"
 
-namespace flitgym::learning {
+namespace flitgym {
 
 namespace {
 
@@ -65,4 +64,4 @@ void list_candidates_of(const Network& net, const Network* listing, State& s, Ba
   for (u32 k = 0; k < b.count; k++) put_back(net, s, b.packet[k], saved[k]);
 }
 
-}  // namespace flitgym::learning
+}  // namespace flitgym

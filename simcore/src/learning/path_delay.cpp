@@ -6,9 +6,9 @@
 #include <string>
 
 #include "simcore/error.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym {
 

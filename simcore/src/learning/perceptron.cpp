@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "learning/perceptron_lanes.hpp"
-#include "routing/choice.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
+#include "simcore/routing/choice.hpp"
 
 namespace flitgym {
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <set>
 
-#include "plain_file.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/plain_file.hpp"
 
 namespace flitgym {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "routing/choice.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/routing/choice.hpp"
 #include "simcore/workload.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym {
 

@@ -14,8 +14,8 @@
 #include <limits>
 #include <vector>
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym::learning {
 

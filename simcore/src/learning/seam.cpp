@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "learning/perceptron.hpp"
-#include "routing/choice.hpp"
-#include "routing/relation.hpp"
 #include "simcore/error.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/plugins.hpp"
-#include "topology/graph.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/relation.hpp"
 
 namespace flitgym {
 

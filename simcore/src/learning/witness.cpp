@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "learning/listing.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 
@@ -38,7 +37,7 @@ void build_witness(const Values& given, Network& net) {
   const Params params("record", record_params(), given, net.seed);
   auto seam = std::make_shared<Seam>();
   seam->witness = true;
-  seam->listing = learning::listing_network(net, "record");
+  seam->listing = listing_network(net, "record");
   net.seam = seam;
   build_rows("record", params.with({{"record", params.integer("capacity")}}), net, *seam);
   net.config.record = params.values();
@@ -47,7 +46,7 @@ void build_witness(const Values& given, Network& net) {
 void route_and_record(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   Decisions& d = b.decisions;
-  learning::list_candidates_of(net, seam.listing ? seam.listing.get() : &net, s, b);
+  list_candidates_of(net, seam.listing ? seam.listing.get() : &net, s, b);
   slot_decisions<false>(net, s, b);
   net.route(net, s, b);
   for (u32 j = 0; j < d.count; j++) {

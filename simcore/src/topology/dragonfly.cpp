@@ -1,4 +1,4 @@
-#include "topology/dragonfly.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -5,7 +5,7 @@
 //
 // Routers of k ports, with k / 2 leaves and k / 2 spines per group, form up to k^2 / 4 + 1 groups. Then all ports are
 // in use, and there are k^4 / 16 + k^2 / 4 terminals.
-#include "topology/dragonfly_plus.hpp"
+#include "simcore/topology/dragonfly_plus.hpp"
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"

@@ -1,4 +1,4 @@
-#include "topology/fat_tree.hpp"
+#include "simcore/topology/fat_tree.hpp"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 // Assumed: every line of accelerators has a tree, as in the generator of EvalNet (arXiv 2105.12663). In the paper's
 // small clusters, lines may share a switch of 64 ports. A spine is joined with all leaves of its tree by equally many
 // links.
-#include "topology/hammingmesh.hpp"
+#include "simcore/topology/hammingmesh.hpp"
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"

@@ -1,4 +1,4 @@
-#include "topology/hyperx.hpp"
+#include "simcore/topology/hyperx.hpp"
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"

@@ -18,7 +18,7 @@
 // This is an XGFT (fat_tree.hpp) whose lowest level holds the hosts, each with one parent per plane.
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
-#include "topology/fat_tree.hpp"
+#include "simcore/topology/fat_tree.hpp"
 
 namespace flitgym::topology::multi_plane_fat_tree {
 

@@ -13,7 +13,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
-#include "topology/fat_tree.hpp"
+#include "simcore/topology/fat_tree.hpp"
 
 namespace flitgym::topology::rail_optimised {
 

@@ -1,9 +1,9 @@
-#include "topology/torus.hpp"
+#include "simcore/topology/torus.hpp"
 
 #include "simcore/error.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym {
 

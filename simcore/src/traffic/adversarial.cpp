@@ -1,6 +1,6 @@
 // ADV+i: every packet goes to a random terminal of the i-th next group, so the minimal paths of a group share one link.
 #include "simcore/error.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::adversarial {
 

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "simcore/error.hpp"
-#include "topology/lattice.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/topology/lattice.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic {
 

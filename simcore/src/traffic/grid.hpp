@@ -2,7 +2,7 @@
 #pragma once
 
 #include "simcore/error.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic {
 

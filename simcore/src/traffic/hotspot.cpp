@@ -1,6 +1,6 @@
 // A share of all packets goes to a few hot terminals; the rest is uniform.
 #include "simcore/error.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::hotspot {
 

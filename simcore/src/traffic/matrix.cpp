@@ -6,8 +6,8 @@
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
-#include "tables/engine.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/demand.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic {
 
@@ -20,12 +20,12 @@ struct Matrix : ComponentData {
   std::vector<double> share;     // [terminals] rate / greatest rate
 };
 
-[[noreturn]] void refuse(const tables::Demand& demand, const std::string& text) {
+[[noreturn]] void refuse(const Demand& demand, const std::string& text) {
   throw ConfigError("traffic.matrix: " + (demand.name.empty() ? "" : demand.name + ": ") + text);
 }
 
 // Sorts the entries by source. `Demand` holds them by destination, but a source draws from its row.
-void order_by_source(const tables::Demand& demand, Matrix& data) {
+void order_by_source(const Demand& demand, Matrix& data) {
   const u32 n = demand.terminals;
   claim_memory((demand.source.size() + n) * (sizeof(u64) + sizeof(u32)), "traffic.matrix",
                "a matrix with " + std::to_string(demand.source.size()) + " entries");
@@ -52,7 +52,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
     throw ConfigError(
         "traffic.matrix.file: there is no matrix; name a file (.csv, .npz, .npy or .mtx), or in Python give an array "
         "as 'matrix'");
-  const tables::Demand& demand = *net.given_traffic;
+  const Demand& demand = *net.given_traffic;
   if (demand.terminals != net.terminals)
     refuse(demand, "the matrix is " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) +
                        ", but the network has " + std::to_string(net.terminals) + " terminals");

@@ -1,6 +1,6 @@
 // Uniform and adversarial traffic at once: a draw per packet selects one of the two.
 #include "simcore/error.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::mixed {
 

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "simcore/error.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::moving_adversary {
 

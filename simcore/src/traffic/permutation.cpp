@@ -8,10 +8,10 @@
 // itself.
 #include <numeric>
 
-#include "plain_file.hpp"
 #include "simcore/error.hpp"
-#include "topology/fabric_reader.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/plain_file.hpp"
+#include "simcore/text.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::permutation {
 
@@ -22,13 +22,13 @@ struct Permutation : ComponentData {
 };
 
 std::vector<u32> read(const std::string& path, const Network& net) {
-  const fabric::Source source{path, read_plain_file(path, path, "; expected a list of destinations", 1)};
+  const text::Source source{path, read_plain_file(path, path, "; expected a list of destinations", 1)};
   std::vector<u32> to, line_of(net.terminals, 0), source_of(net.terminals, 0);
   const std::string expected = "; expected a permutation, that is each of 0 .. " + std::to_string(net.terminals - 1) +
                                " once, for the " + std::to_string(net.terminals) + " terminals of topology '" +
                                net.topology_name + "'";
   u32 last = 0;
-  for (fabric::Lines lines(source.text); lines.next();) {
+  for (text::Lines lines(source.text); lines.next();) {
     const u32 line = lines.number();
     std::string_view rest = lines.line().substr(0, lines.line().find('#'));
     for (;;) {
@@ -37,21 +37,21 @@ std::vector<u32> read(const std::string& path, const Network& net) {
       const std::string_view word = rest.substr(0, rest.find_first_of(" \t,;"));
       rest.remove_prefix(word.size());
       if (to.size() == net.terminals)
-        fabric::fail(source, line, "more than " + std::to_string(net.terminals) + " destinations" + expected);
+        text::fail(source, line, "more than " + std::to_string(net.terminals) + " destinations" + expected);
       const u32 own = static_cast<u32>(to.size());
-      const u32 destination = fabric::whole_number(source, line, "the destination of terminal " + std::to_string(own),
-                                                   word, 0, net.terminals - 1);
+      const u32 destination = text::whole_number(source, line, "the destination of terminal " + std::to_string(own),
+                                                 word, 0, net.terminals - 1);
       if (line_of[destination])
-        fabric::fail(source, line,
-                     "terminal " + std::to_string(destination) + " is the destination of terminal " +
-                         std::to_string(own) + " here and of terminal " + std::to_string(source_of[destination]) +
-                         " on line " + std::to_string(line_of[destination]) + expected);
+        text::fail(source, line,
+                   "terminal " + std::to_string(destination) + " is the destination of terminal " +
+                       std::to_string(own) + " here and of terminal " + std::to_string(source_of[destination]) +
+                       " on line " + std::to_string(line_of[destination]) + expected);
       line_of[destination] = last = line, source_of[destination] = own;
       to.push_back(destination);
     }
   }
   if (to.size() < net.terminals)
-    fabric::fail(source, last, "the list ends after " + std::to_string(to.size()) + " destinations" + expected);
+    text::fail(source, last, "the list ends after " + std::to_string(to.size()) + " destinations" + expected);
   return to;
 }
 

@@ -1,9 +1,9 @@
 // Phases: the pattern and the load change at given times, which are the same for all terminals.
 #include <sstream>
 
+#include "core/traffic_setup.hpp"
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
-#include "traffic_setup.hpp"
 
 namespace flitgym::traffic::phases {
 

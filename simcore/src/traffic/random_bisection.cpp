@@ -2,7 +2,7 @@
 // (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion Simulator", 2009). Half of the terminals send
 // to the other half, one to one. If the number of terminals is odd, one terminal is silent.
 #include "simcore/registry.hpp"
-#include "tables/quality.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::random_bisection {
 
@@ -16,7 +16,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   auto data = std::make_shared<RandomBisection>();
   std::vector<u32> order(net.terminals);
   const auto seed = params.seed("bisection_seed");
-  tables::draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
+  draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
   data->to.assign(net.terminals, kNone);
   const u32 half = net.terminals / 2;
   for (u32 k = 0; k < half; k++) {

@@ -1,6 +1,6 @@
 // Random neighbours: per round, a random number of packets, each to a random terminal.
 #include "simcore/error.hpp"
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::random_neighbors {
 

@@ -1,6 +1,6 @@
 // UR: every packet goes to a uniformly random terminal. `self` includes the sender, as the papers' code and BookSim2
 // do.
-#include "traffic/draws.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::uniform {
 

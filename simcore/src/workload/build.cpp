@@ -5,15 +5,12 @@
 #include <limits>
 #include <set>
 
+#include "core/hosts/message_matrix.hpp"
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
-#include "workload/build.hpp"
-#include "workload/mapped.hpp"
-#include "workload/message_matrix.hpp"
-#include "workload/nodes.hpp"
 #include "workload/place.hpp"
 
 namespace flitgym {
@@ -149,8 +146,7 @@ u32 motif_ranks(const std::string& name, u32 available) {
   return std::min(available, 1u);
 }
 
-std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& section, Network& net,
-                                                         double flit_bytes) {
+std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, Network& net, double flit_bytes) {
   const Params params("workload", workload_params(), section.values, net.seed);
   net.config.workload.values = params.values();
   auto w = std::make_shared<Workload>();
@@ -204,7 +200,7 @@ std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& 
     ranks += program->ranks;
     wanted += program->ranks;
   }
-  w->nodes = workload::make_nodes(params, net);
+  w->nodes = make_nodes(params, net);
   if (w->has_links() && !w->host.network)
     throw ConfigError("workload.ranks_per_node: " + std::to_string(w->nodes.ranks) +
                       " needs workload.network=simulated; with network=none, every message takes the LogGOPS latency");
@@ -288,7 +284,8 @@ std::vector<ParamSpec> all_workload_params() {
               "header of the acknowledgement of a rendezvous message"),
   };
   // Listed next to the other placement parameters.
-  for (const std::vector<ParamSpec>& some : {workload::node_params(), workload::mapping_params()})
+  const std::vector<ParamSpec> of_mapping = rank_mapping() ? rank_mapping()->params() : std::vector<ParamSpec>{};
+  for (const std::vector<ParamSpec>& some : {node_params(), of_mapping})
     all.insert(all.begin() + 2, some.begin(), some.end());
   return all;
 }

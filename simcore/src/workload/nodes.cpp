@@ -1,10 +1,9 @@
-#include "workload/nodes.hpp"
-
 #include <algorithm>
 
 #include "simcore/error.hpp"
+#include "simcore/workload.hpp"
 
-namespace flitgym::workload {
+namespace flitgym {
 
 namespace {
 
@@ -105,4 +104,4 @@ Nodes make_nodes(const Params& params, const Network& net) {
   return nodes;
 }
 
-}  // namespace flitgym::workload
+}  // namespace flitgym

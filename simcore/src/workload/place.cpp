@@ -1,7 +1,6 @@
 #include "workload/place.hpp"
 
 #include "simcore/error.hpp"
-#include "workload/mapped.hpp"
 
 namespace flitgym::workload {
 
@@ -122,7 +121,7 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
   }
   const std::string& policy = params.text("placement");
   if (policy == "mapped") {
-    w.mapping = map_ranks(params, net, nodes, w.jobs, w.rank_terminal);
+    w.mapping = rank_mapping()->map(params, net, nodes, w.jobs, w.rank_terminal);
   } else {
     fill_nodes(placement_order(net, nodes, policy, params.seed("placement_seed"), left), places, w);
   }

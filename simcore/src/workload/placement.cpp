@@ -86,9 +86,18 @@ std::vector<u32> fragmented(u32 nodes, u64 seed) {
 
 }  // namespace
 
+const RankMapping*& rank_mapping() {
+  static const RankMapping* mapping = nullptr;
+  return mapping;
+}
+
 const std::vector<std::string>& placement_policies() {
-  static const std::vector<std::string> names = {"linear",    "random",           "random_router", "random_group",
-                                                 "clustered", "clustered_router", "fragmented",    "mapped"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"linear",    "random",           "random_router", "random_group",
+                                    "clustered", "clustered_router", "fragmented"};
+    if (rank_mapping()) all.push_back("mapped");
+    return all;
+  }();
   return names;
 }
 

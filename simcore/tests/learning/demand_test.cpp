@@ -2,12 +2,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "support/seam.hpp"
 #include "test.hpp"
-#include "topology/graph.hpp"
 
 namespace learning_demand_test {
 

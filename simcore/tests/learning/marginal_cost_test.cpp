@@ -1,6 +1,6 @@
 // The cost of a choice for all packets. Labels do not change the run and do not depend on threads and forks.
 // tests/simcore/test_marginal_cost.py compares them with replays by hand.
-#include "learning/marginal_cost.hpp"
+#include "hindsight/marginal_cost.hpp"
 #include "simcore/learning.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"

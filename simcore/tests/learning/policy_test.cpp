@@ -6,7 +6,7 @@
 
 #include "learning/perceptron.hpp"
 #include "learning/perceptron_lanes.hpp"
-#include "routing/choice.hpp"
+#include "simcore/routing/choice.hpp"
 #include "support/policies.hpp"
 
 namespace learning_policy_test {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 
+#include "simcore/graph.hpp"
 #include "support/seam.hpp"
-#include "topology/graph.hpp"
 
 namespace learning_record_test {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/graph.hpp"
 #include "support/seam.hpp"
-#include "topology/graph.hpp"
 
 namespace learning_relative_test {
 

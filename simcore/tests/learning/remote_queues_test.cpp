@@ -1,8 +1,8 @@
 // The block remote_queues: with relation=ugal_global its least value is the choice of UGAL-G.
 #include <algorithm>
 
+#include "simcore/topology/dragonfly.hpp"
 #include "support/seam.hpp"
-#include "topology/dragonfly.hpp"
 
 namespace learning_remote_queues_test {
 

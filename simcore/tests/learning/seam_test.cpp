@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/graph.hpp"
+#include "simcore/topology/dragonfly.hpp"
+#include "simcore/topology/hyperx.hpp"
 #include "support/seam.hpp"
-#include "topology/dragonfly.hpp"
-#include "topology/graph.hpp"
-#include "topology/hyperx.hpp"
 
 namespace learning_seam_test {
 

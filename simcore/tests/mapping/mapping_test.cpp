@@ -5,19 +5,19 @@
 #include <numeric>
 #include <set>
 
-#include "mapping/problem.hpp"
 #include "mapping/quality.hpp"
+#include "simcore/graph.hpp"
+#include "simcore/mapping/communication_matrix.hpp"
+#include "simcore/mapping/problem.hpp"
+#include "simcore/program_totals.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/tables/engine.hpp"
+#include "simcore/tables/walk.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "support/torus.hpp"
-#include "tables/engine.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
-#include "topology/graph.hpp"
-#include "workload/communication_matrix.hpp"
-#include "workload/program_totals.hpp"
 
 namespace mapping_mapping_test {
 

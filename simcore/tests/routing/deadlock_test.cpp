@@ -2,10 +2,10 @@
 
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/topology/dragonfly.hpp"
 #include "support/dependencies.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "topology/dragonfly.hpp"
 
 namespace routing_deadlock_test {
 

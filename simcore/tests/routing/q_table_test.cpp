@@ -1,5 +1,5 @@
 // Q-adaptive's table: its size and initial values, the time of the feedback, and the arithmetic of an update by hand.
-#include "routing/q_table.hpp"
+#include "simcore/routing/q_table.hpp"
 #include "support/crafted.hpp"
 #include "test.hpp"
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "simcore/rng.hpp"
+#include "simcore/topology/hyperx.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "topology/hyperx.hpp"
 
 namespace stage_router_features_test {
 

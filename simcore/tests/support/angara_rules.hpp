@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "simcore/tables/channel_graph.hpp"
 #include "tables/angara_graph.hpp"
-#include "tables/channel_graph.hpp"
 
 namespace scenes {
 

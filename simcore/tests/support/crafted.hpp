@@ -2,7 +2,7 @@
 // which route the routing chooses at any router.
 #pragma once
 
-#include "stage/route_computation.hpp"
+#include "simcore/route_computation.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
 

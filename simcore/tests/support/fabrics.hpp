@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "readers/fabric.hpp"
 #include "simcore/error.hpp"
 #include "test.hpp"
-#include "topology/fabric.hpp"
 
 namespace fabrics {
 

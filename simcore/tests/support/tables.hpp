@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "simcore/tables/engine.hpp"
+#include "simcore/tables/walk.hpp"
 #include "support/scenes.hpp"
-#include "tables/engine.hpp"
-#include "tables/walk.hpp"
 
 namespace scenes {
 
@@ -20,7 +20,7 @@ inline tables::ChannelGraph graph_of(const Section& topology, const Values& fail
 }
 
 inline tables::ForwardingTable made(const tables::ChannelGraph& g, const std::string& engine, const Values& values = {},
-                                    std::shared_ptr<const tables::Demand> demand = nullptr) {
+                                    std::shared_ptr<const Demand> demand = nullptr) {
   return tables::make_table("engine", {engine, values, std::move(demand), 1}, g);
 }
 

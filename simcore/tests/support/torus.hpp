@@ -1,8 +1,8 @@
 // Tori and meshes of the tests.
 #pragma once
 
+#include "simcore/topology/torus.hpp"
 #include "support/scenes.hpp"
-#include "topology/torus.hpp"
 
 namespace scenes {
 

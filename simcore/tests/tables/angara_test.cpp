@@ -7,13 +7,13 @@
 #include <set>
 
 #include "simcore/rng.hpp"
+#include "simcore/tables/walk.hpp"
 #include "support/angara_rules.hpp"
 #include "support/dependencies.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/angara_routes.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
 
 namespace tables_angara_test {
@@ -370,7 +370,7 @@ TEST(angara_genetic_is_drawn_from_its_seed) {
 // Routes balanced for a permutation share fewer channels than routes balanced for all-to-all.
 TEST(angara_tables_by_demand) {
   const tables::ChannelGraph g = graph_of({4, 4});
-  auto demand = std::make_shared<tables::Demand>();
+  auto demand = std::make_shared<Demand>();
   demand->terminals = 16;
   demand->first.assign(1, 0);
   std::vector<u32> to(16);

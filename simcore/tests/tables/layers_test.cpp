@@ -4,13 +4,13 @@
 #include <numeric>
 #include <queue>
 
+#include "simcore/tables/walk.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/layering.hpp"
 #include "tables/quality.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
 
 namespace tables_layers_test {
@@ -78,8 +78,8 @@ double efi(const tables::ChannelGraph& g, const tables::ForwardingTable& table) 
   return *std::max_element(l.channel.begin(), l.channel.end());
 }
 
-std::shared_ptr<const tables::Demand> demand_of(u32 terminals, const std::function<double(u32, u32)>& weight) {
-  auto demand = std::make_shared<tables::Demand>();
+std::shared_ptr<const Demand> demand_of(u32 terminals, const std::function<double(u32, u32)>& weight) {
+  auto demand = std::make_shared<Demand>();
   demand->terminals = terminals;
   demand->first = {0};
   for (u32 d = 0; d < terminals; d++) {

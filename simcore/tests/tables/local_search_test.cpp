@@ -2,12 +2,13 @@
 // dependencies agree with a full count.
 
 #include "simcore/rng.hpp"
+#include "simcore/tables/walk.hpp"
+#include "simcore/traffic/draws.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/dependencies.hpp"
 #include "tables/quality.hpp"
 #include "tables/reroute.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
 
 namespace tables_local_search_test {
@@ -17,18 +18,17 @@ using namespace scenes;
 const Section kTree = {"fat_tree", {}};
 
 tables::ForwardingTable searched(const tables::ChannelGraph& g, const std::string& start, const Values& values = {},
-                                 std::shared_ptr<const tables::Demand> demand = nullptr) {
+                                 std::shared_ptr<const Demand> demand = nullptr) {
   return made(g, "local_search", merge({{"start", start}, {"steps", i64{8000}}}, values), demand);
 }
-double index_of(const tables::ChannelGraph& g, const tables::ForwardingTable& table,
-                const tables::Demand& demand = {}) {
+double index_of(const tables::ChannelGraph& g, const tables::ForwardingTable& table, const Demand& demand = {}) {
   return quality(g, table, demand).edge_forwarding_index;
 }
 
 double bandwidth(const tables::ChannelGraph& g, const tables::ForwardingTable& table, u64 seed, u32 patterns = 400) {
   std::vector<u32> orders(std::size_t{patterns} * g.terminals);
   for (u32 k = 0; k < patterns; k++)
-    tables::draw_order(seed, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
+    traffic::draw_order(seed, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
   double sum = 0;
   for (const double x : tables::bisection_bandwidth(g, table, orders, false)) sum += x;
   return sum / patterns;
@@ -127,7 +127,7 @@ TEST(local_search_keeps_the_lengths_of_several_addresses) {
 
 TEST(local_search_under_a_demand_lowers_its_load) {
   const tables::ChannelGraph g = graph_of(small_network());
-  auto demand = std::make_shared<tables::Demand>();  // each group to the group two further, with different weights
+  auto demand = std::make_shared<Demand>();  // each group to the group two further, with different weights
   demand->terminals = g.terminals;
   for (u32 d = 0; d < g.terminals; d++) {
     demand->first.push_back(demand->source.size());

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/tables/walk.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
 
 namespace tables_nue_test {
@@ -17,13 +17,13 @@ Section torus(const std::vector<double>& widths, i64 terminals) {
 }
 
 tables::ForwardingTable nue(const tables::ChannelGraph& g, i64 layers, i64 tries = 2,
-                            std::shared_ptr<const tables::Demand> demand = nullptr) {
+                            std::shared_ptr<const Demand> demand = nullptr) {
   return tables::make_table("routing.table", {"nue", {{"layers", layers}, {"tries", tries}}, demand}, g);
 }
 
 // The load of each channel, weighted by demand.
 std::vector<double> loads_of(const tables::ChannelGraph& g, const tables::ForwardingTable& table,
-                             const tables::Demand& demand = {}) {
+                             const Demand& demand = {}) {
   std::vector<double> load(g.channels, 0), flow;
   tables::Tree tree(g);
   for (u32 d = 0; d < table.destinations(); d++) {
@@ -110,7 +110,7 @@ TEST(nue_balances_by_demand) {
   const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));
   double oblivious = 0, aware = 0;
   for (u32 k = 1; k < 20; k += 2) {
-    auto demand = std::make_shared<tables::Demand>();
+    auto demand = std::make_shared<Demand>();
     demand->terminals = g.terminals;
     for (u32 d = 0; d < g.terminals; d++) {
       demand->first.push_back(demand->source.size());

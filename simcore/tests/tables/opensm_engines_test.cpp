@@ -5,13 +5,13 @@
 #include <set>
 
 #include "simcore/rng.hpp"
+#include "simcore/tables/walk.hpp"
+#include "simcore/topology/torus.hpp"
 #include "support/fat_tree.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
-#include "topology/torus.hpp"
 
 namespace tables_opensm_engines_test {
 

@@ -2,18 +2,18 @@
 // cycles, and refusals.
 #include <algorithm>
 
+#include "simcore/tables/walk.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/dependencies.hpp"
 #include "tables/quality.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
 
 namespace tables_parx_test {
 
 using namespace scenes;
 
-tables::ForwardingTable parx(const tables::ChannelGraph& g, std::shared_ptr<const tables::Demand> demand = nullptr,
+tables::ForwardingTable parx(const tables::ChannelGraph& g, std::shared_ptr<const Demand> demand = nullptr,
                              const Values& values = {}) {
   return tables::make_table("routing.table", {"parx", values, demand}, g);
 }
@@ -86,7 +86,7 @@ TEST(parx_balances_by_demand) {
   const tables::ChannelGraph g = graph_of(hyperx_section({6, 4}, 6));
   double before = 0, after = 0;
   for (const u32 factor : {5, 7, 11, 13}) {
-    auto demand = std::make_shared<tables::Demand>();
+    auto demand = std::make_shared<Demand>();
     demand->terminals = g.terminals;
     for (u32 d = 0; d < g.terminals; d++) {
       demand->first.push_back(demand->source.size());

@@ -5,13 +5,14 @@
 #include <functional>
 #include <numeric>
 
+#include "simcore/topology/dragonfly.hpp"
+#include "simcore/topology/hyperx.hpp"
+#include "simcore/traffic/draws.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "support/torus.hpp"
 #include "tables/quality.hpp"
 #include "test.hpp"
-#include "topology/dragonfly.hpp"
-#include "topology/hyperx.hpp"
 
 namespace tables_quality_test {
 
@@ -38,7 +39,7 @@ tables::ForwardingTable dragonfly_minimal(const tables::ChannelGraph& g) {
 
 std::vector<u32> orders(u32 patterns, u32 terminals, u64 seed = 1) {
   std::vector<u32> all(std::size_t{patterns} * terminals);
-  for (u32 k = 0; k < patterns; k++) tables::draw_order(seed, k, terminals, all.data() + std::size_t{k} * terminals);
+  for (u32 k = 0; k < patterns; k++) traffic::draw_order(seed, k, terminals, all.data() + std::size_t{k} * terminals);
   return all;
 }
 double mean(const std::vector<double>& values) {
@@ -135,7 +136,7 @@ TEST(quality_under_a_demand) {
   const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 2));
   const tables::ForwardingTable table = dimension_order(g);
   // An even demand is all-to-all. The traffic of a terminal to itself does not count.
-  tables::Demand all;
+  Demand all;
   all.terminals = g.terminals;
   for (u32 t = 0; t < g.terminals; t++) {
     all.first.push_back(all.source.size());
@@ -147,7 +148,7 @@ TEST(quality_under_a_demand) {
   CHECK_EQ(same.terminal_forwarding_index, 3. * 31);
   CHECK_NEAR(same.hops_mean, uniform.hops_mean, 1e-12);
   // One pair: terminal 0 to the last, two hops.
-  tables::Demand pair;
+  Demand pair;
   pair.terminals = g.terminals;
   pair.first.assign(g.terminals, 0);
   pair.first.push_back(1);
@@ -234,7 +235,7 @@ TEST(random_bisection_sends_the_counted_patterns) {
   constexpr i64 kSeed = 5, kPattern = 7;
   const Values values = {{"bisection_seed", kSeed}, {"pattern", kPattern}, {"load", 1.0}};
   std::vector<u32> order(72);
-  tables::draw_order(kSeed, kPattern, 72, order.data());
+  traffic::draw_order(kSeed, kPattern, 72, order.data());
   for (const bool both_ways : {false, true}) {
     const Section traffic = {"random_bisection", merge(values, {{"both_ways", both_ways}})};
     const auto net = build(config(small_network(), input_queued(), {"minimal", {}}, traffic));

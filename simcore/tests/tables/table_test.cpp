@@ -1,15 +1,15 @@
 // Forwarding tables: refused tables, the search for cycles, and the agreement of the simulator with the table.
-#include "tables/table.hpp"
+#include "simcore/tables/table.hpp"
 
 #include <algorithm>
 
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/tables/walk.hpp"
 #include "support/dependencies.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/dependencies.hpp"
-#include "tables/walk.hpp"
 #include "test.hpp"
 
 namespace tables_table_test {

@@ -1,5 +1,5 @@
 // Dragonfly+: sizes of the papers, the links of groups, distances, and paths, classes and throughput of its routings.
-#include "topology/dragonfly_plus.hpp"
+#include "simcore/topology/dragonfly_plus.hpp"
 
 #include <map>
 

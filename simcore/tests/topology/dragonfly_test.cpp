@@ -2,10 +2,10 @@
 // hand.
 #include <array>
 
+#include "simcore/topology/dragonfly.hpp"
 #include "support/crafted.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "topology/dragonfly.hpp"
 
 namespace topology_dragonfly_test {
 

@@ -1,12 +1,12 @@
 // Fat tree: switches are joined according to their labels, counts agree with formulas, and closed forms with
 // breadth-first search.
-#include "topology/fat_tree.hpp"
+#include "simcore/topology/fat_tree.hpp"
 
 #include "simcore/error.hpp"
+#include "simcore/graph.hpp"
 #include "support/fat_tree.hpp"
 #include "support/links.hpp"
 #include "test.hpp"
-#include "topology/graph.hpp"
 
 namespace topology_fat_tree_test {
 

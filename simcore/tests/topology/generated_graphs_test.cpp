@@ -2,9 +2,9 @@
 #include <map>
 #include <set>
 
+#include "simcore/graph.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "topology/graph.hpp"
 
 namespace topology_generated_graphs_test {
 

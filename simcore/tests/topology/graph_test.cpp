@@ -2,9 +2,9 @@
 // zero-load latency to the cycle, and refusals.
 #include <set>
 
+#include "simcore/graph.hpp"
 #include "support/crafted.hpp"
 #include "support/fabrics.hpp"
-#include "topology/graph.hpp"
 
 namespace topology_graph_test {
 

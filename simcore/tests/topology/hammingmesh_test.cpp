@@ -1,5 +1,5 @@
 // HammingMesh: sizes and diameters of the paper, closed forms against breadth-first search, and dimension order.
-#include "topology/hammingmesh.hpp"
+#include "simcore/topology/hammingmesh.hpp"
 
 #include "simcore/error.hpp"
 #include "support/links.hpp"

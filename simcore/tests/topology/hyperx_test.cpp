@@ -1,6 +1,6 @@
 // HyperX: every shape checked port by port against the rule, and the numbers of the two systems of the papers.
 
-#include "topology/hyperx.hpp"
+#include "simcore/topology/hyperx.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
 

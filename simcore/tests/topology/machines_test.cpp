@@ -4,14 +4,14 @@
 #include <set>
 
 #include "simcore/error.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/topology/dragonfly.hpp"
+#include "simcore/topology/fat_tree.hpp"
 #include "support/crafted.hpp"
 #include "support/links.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "topology/dragonfly.hpp"
-#include "topology/fat_tree.hpp"
-#include "topology/graph.hpp"
 
 namespace topology_machines_test {
 

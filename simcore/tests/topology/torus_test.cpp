@@ -1,9 +1,9 @@
 // Torus and mesh: every shape checked link by link against the rule, closed forms against a search and against the
 // textbook, and refusals.
 #include "support/torus.hpp"
+#include "simcore/graph.hpp"
 #include "support/crafted.hpp"
 #include "support/links.hpp"
-#include "topology/graph.hpp"
 
 namespace topology_torus_test {
 

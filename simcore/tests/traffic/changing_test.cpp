@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include "core/stage/generation.hpp"
 #include "simcore/stats.hpp"
-#include "stage/generation.hpp"
 #include "support/crafted.hpp"
 
 namespace traffic_changing_test {

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "simcore/rng.hpp"
+#include "simcore/topology/hyperx.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "topology/hyperx.hpp"
 
 namespace traffic_hyperx_test {
 

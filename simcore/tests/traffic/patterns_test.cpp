@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/tables/engine.hpp"
 #include "support/fabrics.hpp"
 #include "support/scenes.hpp"
-#include "tables/engine.hpp"
 #include "test.hpp"
 
 namespace traffic_patterns_test {
@@ -308,7 +308,7 @@ using Entries = std::map<std::pair<u32, u32>, double>;  // by (source, destinati
 
 // small_network() with rates from a matrix.
 Config matrix_config(const Entries& entries, double load = 0.5, u32 terminals = 72) {
-  auto demand = std::make_shared<tables::Demand>();
+  auto demand = std::make_shared<Demand>();
   demand->terminals = terminals;
   demand->first.assign(terminals + 1, 0);
   for (u32 d = 0; d < terminals; d++) {

@@ -1,7 +1,7 @@
 // Blame: the delay that jobs cause each other.
+#include "readers/goal.hpp"
 #include "simcore/stats.hpp"
 #include "support/jobs.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace workload_blame_test {
 

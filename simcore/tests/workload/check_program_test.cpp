@@ -1,9 +1,9 @@
 // Programs that the core accepts or refuses: operations without a match, cycles, repeated blocks.
 #include "simcore/error.hpp"
+#include "simcore/program_totals.hpp"
+#include "simcore/workload/script.hpp"
 #include "support/written.hpp"
 #include "test.hpp"
-#include "workload/motifs/script.hpp"
-#include "workload/program_totals.hpp"
 
 namespace workload_check_program_test {
 

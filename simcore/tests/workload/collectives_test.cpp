@@ -7,10 +7,10 @@
 #include <bit>
 #include <set>
 
+#include "simcore/program_totals.hpp"
 #include "support/abstract_machine.hpp"
 #include "support/motif_programs.hpp"
 #include "test.hpp"
-#include "workload/program_totals.hpp"
 
 namespace workload_collectives_test {
 

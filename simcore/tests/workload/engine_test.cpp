@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "readers/array_program.hpp"
+#include "readers/goal.hpp"
+#include "simcore/program_totals.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
 #include "support/jobs.hpp"
 #include "support/loggops_reference.hpp"
-#include "workload/program_totals.hpp"
-#include "workload/readers/array_program.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace workload_engine_test {
 

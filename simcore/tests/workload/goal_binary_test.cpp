@@ -1,5 +1,5 @@
 // Binary GOAL schedules: bytes by hand, refusals with their places, lossless translation, and mutations.
-#include "workload/readers/goal_binary.hpp"
+#include "readers/goal_binary.hpp"
 
 #include <unistd.h>
 
@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "readers/goal.hpp"
 #include "simcore/error.hpp"
+#include "simcore/program_totals.hpp"
 #include "simcore/workload.hpp"
 #include "support/fuzz.hpp"
 #include "support/loggops_reference.hpp"
 #include "test.hpp"
-#include "workload/program_totals.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace workload_goal_binary_test {
 

@@ -1,10 +1,10 @@
 // GOAL schedules as text and as arrays: their content, refusals with their places, and lossless writing.
-#include "workload/readers/goal.hpp"
+#include "readers/goal.hpp"
 
+#include "readers/array_program.hpp"
 #include "simcore/error.hpp"
 #include "support/loggops_reference.hpp"
 #include "test.hpp"
-#include "workload/readers/array_program.hpp"
 
 namespace workload_goal_test {
 

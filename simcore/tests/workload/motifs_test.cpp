@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/program_totals.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/workload/motif.hpp"
 #include "support/abstract_machine.hpp"
 #include "support/written.hpp"
 #include "test.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/permutation.hpp"
 #include "workload/motifs/process_grid.hpp"
-#include "workload/program_totals.hpp"
 
 namespace workload_motifs_test {
 

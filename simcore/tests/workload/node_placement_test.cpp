@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
+#include "readers/goal.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace workload_node_placement_test {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "readers/goal.hpp"
+#include "simcore/program_totals.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/program_totals.hpp"
-#include "workload/readers/goal.hpp"
 
 namespace workload_nodes_test {
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <map>
 
+#include "simcore/program_totals.hpp"
 #include "support/abstract_machine.hpp"
 #include "support/motif_programs.hpp"
 #include "test.hpp"
 #include "workload/motifs/training_step_plan.hpp"
-#include "workload/program_totals.hpp"
 
 namespace workload_training_step_test {
 

@@ -1,5 +1,5 @@
 // Random packet spraying (Dixit et al., INFOCOM 2013): every packet takes a random minimal port.
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::spray {
 

@@ -4,9 +4,9 @@
 // network of any size, this is correct.
 #include <algorithm>
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym::learning::observation::q_values {
 

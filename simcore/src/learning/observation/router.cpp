@@ -1,9 +1,9 @@
 // Load of the router as a whole.
 #include <algorithm>
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym::learning::observation::router {
 

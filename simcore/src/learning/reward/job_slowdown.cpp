@@ -1,9 +1,9 @@
 // The time to delivery. It has a higher weight for jobs with a higher slowdown.
 #include <algorithm>
 
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
 
 namespace flitgym::learning::reward::job_slowdown {
 

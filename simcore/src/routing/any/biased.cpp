@@ -4,10 +4,10 @@
 // and a large negative bias keeps packets off minimal paths.
 #include <limits>
 
-#include "routing/congestion.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
-#include "topology/graph.hpp"
+#include "simcore/routing/congestion.hpp"
 
 namespace flitgym::routing::any::biased {
 

@@ -1,8 +1,8 @@
 // Any candidate with equal probability. This is the behaviour of an agent that knows nothing, and its run time measures
 // what it costs to consult an agent.
-#include "routing/choice.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
+#include "simcore/routing/choice.hpp"
 
 namespace flitgym::routing::any::random {
 

@@ -1,9 +1,9 @@
 // MIN: a minimal path, at most three hops (local, global, local). VC class 0 up to and including the global
 // hop, class 1 in the destination group. Within class 0, local channels come before global channels, and class 1 never
 // leads back to class 0. So there is no dependency cycle.
-#include "routing/relation.hpp"
+#include "simcore/routing/relation.hpp"
 #include "simcore/state.hpp"
-#include "topology/dragonfly.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::minimal {
 

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "routing/q_table.hpp"
 #include "simcore/error.hpp"
-#include "topology/dragonfly.hpp"
+#include "simcore/routing/q_table.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::q_adaptive {
 

@@ -17,8 +17,8 @@
 //   column  non-terminal port
 //   value   estimated time in ns from this input buffer to arrival in the destination group
 // VC class = router-to-router hops done. The longest path is local, global, local, local, global, local.
-#include "routing/q_table.hpp"
-#include "topology/dragonfly.hpp"
+#include "simcore/routing/q_table.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::q_adaptive_corrected {
 

@@ -19,9 +19,9 @@
 // the group, and all others train the row between groups. A report holds the value of the port that the packet takes.
 #include <algorithm>
 
-#include "routing/q_table.hpp"
-#include "topology/dragonfly.hpp"
-#include "topology/graph.hpp"
+#include "simcore/graph.hpp"
+#include "simcore/routing/q_table.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::q_hierarchical {
 

@@ -1,7 +1,7 @@
 // Relations of the Dragonfly that are independent of a routing: the five-hop relations, the relation of Q-adaptive, and
 // minimal paths with a VC class per hop.
-#include "routing/relation.hpp"
-#include "topology/dragonfly.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::relations {
 

@@ -1,10 +1,10 @@
 // Paths of one or two minimal legs on a Dragonfly, and the VC classes that keep them free of deadlock.
 #pragma once
 
-#include "routing/choice.hpp"
-#include "routing/congestion.hpp"
-#include "routing/relation.hpp"
-#include "topology/dragonfly.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly {
 

@@ -2,7 +2,7 @@
 // goes up to any spine, and down. Several ports are used in turns, by flow, or by the shortest queue. One VC class is
 // enough, because packets use channels in the order up, across, down.
 #include "routing/dragonfly_plus/paths.hpp"
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::dragonfly_plus::minimal {
 

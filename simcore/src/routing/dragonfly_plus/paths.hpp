@@ -9,10 +9,10 @@
 // a class, packets use channels in the order up, across, down. So there is no dependency cycle.
 #pragma once
 
-#include "routing/choice.hpp"
-#include "routing/congestion.hpp"
-#include "routing/relation.hpp"
-#include "topology/dragonfly_plus.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/dragonfly_plus.hpp"
 
 namespace flitgym::routing::dragonfly_plus {
 

@@ -5,7 +5,7 @@
 // path down is given. The best onward port is kept unless another port is better by a threshold. As on other graphs
 // (routing/graph/q_adaptive.cpp), the queue of a port is added to its value.
 #include "routing/dragonfly_plus/paths.hpp"
-#include "routing/q_table.hpp"
+#include "simcore/routing/q_table.hpp"
 
 namespace flitgym::routing::dragonfly_plus::q_adaptive {
 

@@ -9,11 +9,11 @@
 // Sources of the classes by destination: Nachiondo, Flich, Duato, "Buffer Management Strategies to Reduce HoL
 // Blocking", IEEE TPDS 21(6), 2010; Guay, Bogdanski, Reinemo, Lysne, Skeie, "vFtree - A Fat-Tree Routing Algorithm
 // Using Virtual Lanes to Alleviate Congestion", IPDPS 2011.
-#include "routing/choice.hpp"
-#include "routing/congestion.hpp"
-#include "routing/relation.hpp"
 #include "simcore/registry.hpp"
-#include "topology/fat_tree.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/fat_tree.hpp"
 
 namespace flitgym::routing::fat_tree::up_down {
 

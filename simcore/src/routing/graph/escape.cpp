@@ -1,4 +1,4 @@
-#include "routing/graph/escape.hpp"
+#include "simcore/routing/escape.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Flows, as hash-based routings distinguish them, and the hash that selects a port.
 #pragma once
 
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph {
 

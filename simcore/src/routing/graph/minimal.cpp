@@ -1,7 +1,7 @@
 // MIN on any graph: at every router a port of a shortest path. If there are several such ports, the choice is in turns,
 // by flow or by the shortest queue. The VC class is the number of hops done, which only grows. Without failures, the
 // number of classes is the diameter.
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::minimal {
 

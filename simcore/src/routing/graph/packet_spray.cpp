@@ -3,7 +3,7 @@
 //
 // Packets of a flow may arrive out of order. The authors' hosts react to that with retransmissions. A receiver here
 // does not, because the network loses no packet.
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::packet_spray {
 

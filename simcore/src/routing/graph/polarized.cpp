@@ -16,7 +16,7 @@
 // - The VC class is the number of hops done. It only grows, so there is no dependency cycle.
 #include <algorithm>
 
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::polarized {
 

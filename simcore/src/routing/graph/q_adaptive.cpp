@@ -8,8 +8,8 @@
 // = hops done. As on a HyperX (routing/hyperx/q_adaptive.cpp), the clock starts with the decision, and the queue of a
 // port is added to the table's value. The router sees this queue itself, while feedback takes a round trip. Without the
 // queue all packets would rush to the port that was best a round trip ago.
-#include "routing/graph/paths.hpp"
-#include "routing/q_table.hpp"
+#include "simcore/routing/paths.hpp"
+#include "simcore/routing/q_table.hpp"
 
 namespace flitgym::routing::graph::q_adaptive {
 

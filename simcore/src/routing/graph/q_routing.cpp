@@ -3,8 +3,8 @@
 // estimate. The table is consulted for the first max_hops hops, then the path is minimal. So a path has at most
 // max_hops hops plus the diameter. The VC class is the number of hops done, so there are as many classes. Q-routing
 // runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
-#include "routing/graph/paths.hpp"
-#include "routing/q_table.hpp"
+#include "simcore/routing/paths.hpp"
+#include "simcore/routing/q_table.hpp"
 
 namespace flitgym::routing::graph::q_routing {
 

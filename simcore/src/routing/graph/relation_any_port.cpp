@@ -1,6 +1,6 @@
 // The relation of Q-routing: any port for the first hops, then the minimal port. The VC class is the number of hops
 // done, which only grows, so there is no dependency cycle on any topology.
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::relation_any_port {
 

@@ -1,7 +1,7 @@
 // The widest relation on any graph. A packet may take `deroutes` hops more than the minimal path from its source has,
 // at any router, but not back and forth (each_detour). The VC class is the number of hops done, which only grows, so
 // there is no dependency cycle.
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::relation_detours {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph {
 

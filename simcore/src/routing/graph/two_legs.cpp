@@ -4,7 +4,7 @@
 // twice the diameter.
 #include <algorithm>
 
-#include "routing/graph/paths.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::two_legs {
 

@@ -2,10 +2,10 @@
 // a dimension lead only to channels of later dimensions.
 #include <algorithm>
 
-#include "routing/choice.hpp"
-#include "routing/relation.hpp"
 #include "simcore/error.hpp"
-#include "topology/hyperx.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx::dimension_order {
 

@@ -9,12 +9,12 @@
 // and the input of the proofs of deadlock freedom.
 #pragma once
 
-#include "routing/choice.hpp"
-#include "routing/congestion.hpp"
 #include "routing/hyperx/lanes.hpp"
-#include "routing/relation.hpp"
 #include "simcore/error.hpp"
-#include "topology/hyperx.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx {
 

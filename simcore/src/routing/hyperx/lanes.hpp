@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simcore/state.hpp"
-#include "topology/hyperx.hpp"
+#include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx {
 

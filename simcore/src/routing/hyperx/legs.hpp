@@ -3,9 +3,9 @@
 // never leads back to class 0.
 #pragma once
 
-#include "routing/choice.hpp"
-#include "routing/relation.hpp"
-#include "topology/hyperx.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx {
 

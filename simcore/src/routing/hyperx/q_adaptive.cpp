@@ -29,11 +29,11 @@
 //   router        offered load                     without queue_weight  with queue_weight
 //   sc19          0.45, packets of 1 to 16 flits   0.12                  0.45
 //   input_queued  0.3, single flits                0.13                  0.27 (0.13 if the clock starts at the arrival)
-#include "routing/congestion.hpp"
-#include "routing/q_table.hpp"
-#include "routing/relation.hpp"
 #include "simcore/error.hpp"
-#include "topology/hyperx.hpp"
+#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/q_table.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx::q_adaptive {
 

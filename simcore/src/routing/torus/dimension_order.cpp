@@ -19,11 +19,11 @@
 // them.
 #include <algorithm>
 
-#include "routing/choice.hpp"
-#include "routing/relation.hpp"
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
-#include "topology/torus.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/topology/torus.hpp"
 
 namespace flitgym::routing::torus::dimension_order {
 

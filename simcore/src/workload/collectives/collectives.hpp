@@ -8,7 +8,7 @@
 
 #include <functional>
 
-#include "workload/motifs/script.hpp"
+#include "simcore/workload/script.hpp"
 
 namespace flitgym::workload {
 

@@ -4,8 +4,8 @@
 // wait only in the network.
 #include <bit>
 
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/permutation.hpp"
 
 namespace flitgym::workload::motifs::bisection {

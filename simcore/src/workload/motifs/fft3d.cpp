@@ -2,9 +2,9 @@
 // + npRow * column. An iteration has compute, alltoallv in the column communicator, compute, alltoallv in the row
 // communicator, compute, barrier, then compute, alltoallv in the row, compute, alltoallv in the column, twice
 // the compute, barrier. The barrier is the tree over all ranks.
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::fft3d {

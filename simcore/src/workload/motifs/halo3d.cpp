@@ -1,8 +1,8 @@
 // Halo3D: exchanges the faces of a 3-D grid in x, then y, then z (SST ember, emberhalo3d.cc). In each dimension it
 // posts two receives, makes two blocking sends, and waits for the receives.
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::halo3d {

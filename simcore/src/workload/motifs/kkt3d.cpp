@@ -16,8 +16,8 @@
 // values for which its rows have entries, each value once.
 #include <map>
 
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 
 namespace flitgym::workload::motifs::kkt3d {
 

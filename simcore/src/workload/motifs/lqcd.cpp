@@ -3,9 +3,9 @@
 // z, y, x. Receives are posted before the blocking sends of each gather. Then it waits for the + gathers, computes,
 // waits for the - gathers, and computes. Two allreduces of one double follow, with a computation between them. The grid
 // is not periodic, as in the motif.
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::lqcd {

@@ -1,8 +1,8 @@
 // LU: wavefronts of the NAS benchmark on a 2-D grid (SST ember, embernaslu.cc). A sweep starts at corner (0, 0) and has
 // nz / nzblock steps: receive from x-, receive from y-, compute, send to x+, send to y+, all blocking. A second sweep
 // returns from the opposite corner.
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::lu {

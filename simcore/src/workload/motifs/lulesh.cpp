@@ -1,9 +1,9 @@
 // LULESH as in SC'22 (emberlulesh.cc). An iteration has a small bcast and a small reduce over the binary tree, and an
 // exchange with all 26 neighbours of a 3-D grid. One sweep across a 2-D grid of the same ranks follows, from corner (0,
 // 0).
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::lulesh {

@@ -1,8 +1,8 @@
 // mpiGraph (LLNL, mpiGraph.c) measures the bandwidth of every pair of ranks while all ranks send. Rounds are k = 1, 2,
 // ..., ranks - 1. In round k every rank sends a window of messages to rank + k and receives one from rank - k (modulo
 // the number of ranks). A barrier before each round separates the messages of the rounds.
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/motif.hpp"
 
 namespace flitgym::workload::motifs::mpigraph {
 

@@ -1,9 +1,9 @@
 // Repeats a computation and one collective of all ranks. Base of the motifs dl, cosmoflow and collective.
 #pragma once
 
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
 
 namespace flitgym::workload {
 

@@ -2,9 +2,9 @@
 // neighbours, and a dissemination collective of all ranks. Either of the last two may be left out. A cubic subdomain of
 // n x n x n doubles sends 8 n^2 bytes across a face, 8 n across an edge and 8 across a corner. Inside the grid this
 // adds up to 48 n^2 + 96 n + 64.
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::stencil27 {

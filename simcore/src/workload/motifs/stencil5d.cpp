@@ -2,9 +2,9 @@
 // posts receives from all + neighbours and sends to each of them (blocking). It does the same with the - neighbours,
 // and then waits for the receives. A + neighbour accepts a rendezvous message only after its own + sends, so the first
 // wave starts at the far corner. On a periodic grid it would deadlock, so the grid is not periodic.
+#include "simcore/workload/loop.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
-#include "workload/motifs/loop.hpp"
-#include "workload/motifs/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::stencil5d {

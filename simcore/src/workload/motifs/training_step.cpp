@@ -1,6 +1,6 @@
 // A step of the training of a transformer, with data, tensor, pipeline, expert and sequence parallelism and ZeRO.
 // training_step_program.cpp has the messages and their sources.
-#include "workload/motifs/motif.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/motifs/training_step_program.hpp"
 
 namespace flitgym::workload::motifs::training_step {

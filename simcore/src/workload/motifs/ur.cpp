@@ -5,7 +5,7 @@
 // steps per rank.
 #include <bit>
 
-#include "workload/motifs/motif.hpp"
+#include "simcore/workload/motif.hpp"
 #include "workload/motifs/permutation.hpp"
 
 namespace flitgym::workload::motifs::ur {

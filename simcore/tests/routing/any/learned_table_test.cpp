@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <set>
 
-#include "routing/congestion.hpp"
-#include "routing/q_table.hpp"
+#include "simcore/graph.hpp"
+#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/q_table.hpp"
 #include "support/seam.hpp"
-#include "topology/graph.hpp"
 
 namespace routing_any_learned_table_test {
 

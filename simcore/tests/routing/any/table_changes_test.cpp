@@ -1,12 +1,12 @@
 // Forwarding tables around links that fail during the run: the table of each state of the links, freedom from deadlock
 // in each state, and delivery.
 #include "simcore/simulation.hpp"
+#include "simcore/tables/walk.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
 #include "support/failing.hpp"
 #include "support/fat_tree.hpp"
 #include "support/tables.hpp"
-#include "tables/walk.hpp"
 
 namespace routing_any_table_changes_test {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/topology/dragonfly.hpp"
 #include "support/exploration.hpp"
-#include "topology/dragonfly.hpp"
 
 namespace routing_dragonfly_dependency_test {
 

@@ -3,9 +3,9 @@
 // local, ports 5 and 6 (columns 3 and 4) are global.
 #include <algorithm>
 
-#include "routing/q_table.hpp"
+#include "simcore/routing/q_table.hpp"
+#include "simcore/topology/dragonfly.hpp"
 #include "support/exploration.hpp"
-#include "topology/dragonfly.hpp"
 
 namespace routing_dragonfly_learned_test {
 

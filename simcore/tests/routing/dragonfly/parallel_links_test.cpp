@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <map>
 
+#include "simcore/graph.hpp"
+#include "simcore/topology/dragonfly.hpp"
 #include "support/exploration.hpp"
 #include "support/links.hpp"
-#include "topology/dragonfly.hpp"
-#include "topology/graph.hpp"
 
 namespace routing_dragonfly_parallel_links_test {
 

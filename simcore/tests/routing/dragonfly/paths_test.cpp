@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/topology/dragonfly.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "topology/dragonfly.hpp"
 
 namespace routing_dragonfly_paths_test {
 

@@ -2,10 +2,10 @@
 // choose only among them.
 #include <algorithm>
 
+#include "simcore/topology/dragonfly_plus.hpp"
 #include "support/every_path.hpp"
 #include "support/links.hpp"
 #include "test.hpp"
-#include "topology/dragonfly_plus.hpp"
 
 namespace routing_dragonfly_plus_candidates_test {
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/graph.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/topology/fat_tree.hpp"
 #include "support/crafted.hpp"
 #include "support/fat_tree.hpp"
-#include "topology/fat_tree.hpp"
-#include "topology/graph.hpp"
 
 namespace routing_fat_tree_up_down_test {
 

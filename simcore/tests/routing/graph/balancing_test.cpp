@@ -3,11 +3,11 @@
 #include <map>
 #include <set>
 
+#include "simcore/graph.hpp"
 #include "support/crafted.hpp"
 #include "support/links.hpp"
 #include "support/tables.hpp"
 #include "support/torus.hpp"
-#include "topology/graph.hpp"
 
 namespace routing_graph_balancing_test {
 

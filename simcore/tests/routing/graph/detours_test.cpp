@@ -1,9 +1,9 @@
 // The relation of detours on any graph, and Q-adaptive with it: every path up to a bound on hops, without a hop
 // straight back.
+#include "simcore/graph.hpp"
 #include "support/crafted.hpp"
 #include "support/tables.hpp"
 #include "support/torus.hpp"
-#include "topology/graph.hpp"
 
 namespace routing_graph_detours_test {
 

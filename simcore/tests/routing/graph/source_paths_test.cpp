@@ -5,12 +5,12 @@
 #include <set>
 
 #include "routing/graph/source_rule.hpp"
+#include "simcore/graph.hpp"
 #include "support/dependencies.hpp"
 #include "support/links.hpp"
 #include "support/seam.hpp"
 #include "support/tables.hpp"
 #include "support/torus.hpp"
-#include "topology/graph.hpp"
 
 namespace routing_graph_source_paths_test {
 

@@ -1,12 +1,12 @@
 // Up*/down* around links that fail. All failures together cause no cycle of dependencies, and two VC classes serve any
 // number of failures. Paths are the shortest legal ones, and no packet is lost.
+#include "simcore/graph.hpp"
 #include "simcore/simulation.hpp"
+#include "simcore/topology/fat_tree.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
 #include "support/failing.hpp"
 #include "support/fat_tree.hpp"
-#include "topology/fat_tree.hpp"
-#include "topology/graph.hpp"
 
 namespace routing_graph_up_down_test {
 

@@ -1,8 +1,8 @@
 // Dimension order on a HammingMesh: two VC classes are free of deadlock on many shapes, and all paths are minimal.
+#include "simcore/topology/hammingmesh.hpp"
 #include "support/every_path.hpp"
 #include "support/links.hpp"
 #include "test.hpp"
-#include "topology/hammingmesh.hpp"
 
 namespace routing_hammingmesh_dimension_order_test {
 

@@ -3,8 +3,8 @@
 // is the traffic of the router pairs that use it. Most of them are also in the study's text.
 #include <algorithm>
 
+#include "simcore/topology/hyperx.hpp"
 #include "support/crafted.hpp"
-#include "topology/hyperx.hpp"
 
 namespace routing_hyperx_loads_test {
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "simcore/rng.hpp"
+#include "simcore/topology/hyperx.hpp"
 #include "support/crafted.hpp"
-#include "topology/hyperx.hpp"
 
 namespace routing_hyperx_paths_test {
 

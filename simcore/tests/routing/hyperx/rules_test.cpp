@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "simcore/topology/hyperx.hpp"
 #include "support/crafted.hpp"
-#include "topology/hyperx.hpp"
 
 namespace routing_hyperx_rules_test {
 

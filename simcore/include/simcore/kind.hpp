@@ -1,0 +1,151 @@
+// Kinds of components. FLITGYM_KIND(Spec, "name") in one source file makes the registry of a kind. All components of a
+// plugin are checked by the templates below before one of them is registered (src/core/plugins.cpp).
+#pragma once
+
+#include <cctype>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+struct Kind {
+  const char* name;
+  void (*check)(const std::string& who);          // throws ConfigError for a component that waits
+  void (*take)(std::vector<std::string>& names);  // registers the components that wait
+  void (*forget)();                               // drops the components that wait
+};
+std::vector<Kind>& kinds();
+
+const std::string* loading_plugin();  // name of the plugin whose library is being loaded; null: none
+
+template <class Spec>
+const char* kind_name();
+template <class Spec>
+bool complete(const Spec& spec);  // has it all functions that a component of the kind must have?
+template <class Spec>
+void check_more(const std::string&, const Spec&) {}  // further checks of one kind
+
+template <class Spec>
+std::multimap<std::string, Spec>& registry() {
+  static std::multimap<std::string, Spec> entries;  // created by the first file that registers a component
+  return entries;
+}
+
+// Components of the plugin that is being loaded.
+template <class Spec>
+std::vector<Spec>& waiting() {
+  static std::vector<Spec> entries;
+  return entries;
+}
+
+template <class Spec>
+Register<Spec>::Register(Spec spec) {
+  if (const std::string* const plugin = loading_plugin()) {
+    spec.plugin = *plugin;
+    waiting<Spec>().push_back(std::move(spec));
+    return;
+  }
+  std::string name = spec.name;
+  registry<Spec>().emplace(std::move(name), std::move(spec));
+}
+
+template <class Spec>
+std::vector<std::string> registered_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : registry<Spec>())
+    if (names.empty() || names.back() != entry.first) names.push_back(entry.first);
+  return names;
+}
+
+inline std::string owner(const std::string& plugin) { return plugin.empty() ? "flitgym" : "plugin '" + plugin + "'"; }
+
+// Whether all topologies of a component belong to its plugin. Such a component does not affect others.
+bool own_topology(const std::string& topology, const std::string& plugin);
+template <class Spec>
+bool for_own_topologies(const Spec& spec) {
+  bool own = !spec.topologies.empty();
+  for (const std::string& topology : spec.topologies) own &= own_topology(topology, spec.plugin);
+  return own;
+}
+
+// Several files may share a name if they are for different topologies and the kind selects by topology.
+template <class Spec>
+concept SharesNames = requires(const Spec& spec) { spec.topologies; } && !requires { typename Spec::OneNameEach; };
+
+template <class Spec>
+void check_taken(const std::string& where, const Spec& spec, const std::vector<Spec>& before) {
+  const auto taken = [&](const std::string& by, const std::string& what) {
+    throw ConfigError(where + ": the name is taken by " + by + what + "; choose another name");
+  };
+  const auto [first, last] = registry<Spec>().equal_range(spec.name);
+  if constexpr (SharesNames<Spec>) {
+    for (auto at = first; at != last; ++at)
+      if (!for_own_topologies(spec))
+        taken(owner(at->second.plugin), ", and a plugin may only extend it to topologies of its own");
+    const auto overlaps = [&](const Spec& other) {
+      if (other.name != spec.name) return false;
+      bool both = other.topologies.empty() && spec.topologies.empty();
+      for (const std::string& topology : spec.topologies)
+        for (const std::string& of_other : other.topologies) both |= topology == of_other;
+      return both;
+    };
+    for (auto at = first; at != last; ++at)
+      if (overlaps(at->second)) taken(owner(at->second.plugin), " on the same topology");
+    for (const Spec& other : before)
+      if (overlaps(other)) taken("another file of the same library", " on the same topology");
+  } else {
+    if (first != last) taken(owner(first->second.plugin), "");
+    for (const Spec& other : before)
+      if (other.name == spec.name) taken("another file of the same library", "");
+  }
+}
+
+template <class Spec>
+void check_waiting(const std::string& who) {
+  std::vector<Spec> before;
+  for (const Spec& spec : waiting<Spec>()) {
+    const std::string kind = kind_name<Spec>(), where = who + "registers " + kind + " '" + spec.name + "'";
+    bool name = !spec.name.empty() && !std::isdigit(static_cast<unsigned char>(spec.name[0]));
+    for (const char c : spec.name) name &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    if (!name) throw ConfigError(where + ": a name consists of letters, digits and _, and does not start with a digit");
+    if (!complete(spec)) throw ConfigError(where + ": a function that every " + kind + " must have is missing");
+    check_more(where, spec);
+    check_taken(where, spec, before);
+    before.push_back(spec);
+  }
+}
+
+template <class Spec>
+struct AddKind {
+  static const bool added;
+};
+template <class Spec>
+const bool AddKind<Spec>::added = (kinds().push_back({kind_name<Spec>(), check_waiting<Spec>,
+                                                      [](std::vector<std::string>& names) {
+                                                        for (Spec& spec : waiting<Spec>()) {
+                                                          names.push_back(spec.name);
+                                                          std::string key = spec.name;
+                                                          registry<Spec>().emplace(std::move(key), std::move(spec));
+                                                        }
+                                                      },
+                                                      [] { waiting<Spec>().clear(); }}),
+                                   true);
+
+}  // namespace flitgym
+
+// In namespace flitgym.
+#define FLITGYM_KIND(Spec, name)                              \
+  template <>                                                 \
+  const char* kind_name<Spec>() {                             \
+    return name;                                              \
+  }                                                           \
+  template std::multimap<std::string, Spec>& registry();      \
+  template struct Register<Spec>;                             \
+  template std::vector<std::string> registered_names<Spec>(); \
+  template struct AddKind<Spec>;

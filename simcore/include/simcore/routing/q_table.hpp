@@ -1,0 +1,218 @@
+// Shared by the routings that learn a table: estimated times per router, the least value of a row, and the update.
+// Column c of a router's table is port first_link + c. Ports that are not links, and the padding up to the stride, hold
+// infinity, so the least value is never found there.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "simcore/registry.hpp"
+#include "simcore/routing/choice.hpp"
+#include "simcore/routing/congestion.hpp"
+
+namespace flitgym::routing {
+
+struct QRule : ComponentData {
+  double alpha = 0, beta = 0, epsilon = 0, q_thld1 = 0, q_thld2 = 0;
+  bool integer_ns = true;
+  u32 max_hops = 0;    // q_routing
+  u32 candidates = 0;  // random ports compared with the minimal port; 0: all ports
+  LearnedTable table;
+  std::vector<u16> ports;       // [routers, columns] used columns of each router, in order
+  std::vector<u16> port_count;  // [routers]
+};
+
+// Reads the parameters that all table routings share.
+inline void read_rates(const Params& params, QRule& rule) {
+  rule.alpha = params.real("alpha");
+  rule.beta = params.real("beta");
+  rule.epsilon = params.real("epsilon");
+  rule.q_thld1 = params.real("q_thld1");
+  rule.integer_ns = params.boolean("integer_ns");
+}
+
+// The parameters of q_adaptive on every topology.
+inline std::vector<ParamSpec> q_adaptive_params() {
+  return {
+      real("alpha", 0.2, 0, 1, "", "learning rate if the path was faster than estimated"),
+      real("beta", 0.04, 0, 1, "", "learning rate if the path was slower than estimated"),
+      real("epsilon", 0.001, 0, 1, "", "probability of a random port at a router that consults the table"),
+      real("q_thld1", 0.2, 0, 1e9, "",
+           "relative gain below which the minimal port is kept (Dragonfly: at the source router)"),
+      flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
+  };
+}
+
+// The parameters of the routings after descriptions (dragonfly/q_adaptive_corrected.cpp, q_hierarchical.cpp).
+inline std::vector<ParamSpec> described_params(std::string q_thld2) {
+  auto specs = q_adaptive_params();
+  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "", std::move(q_thld2)));
+  specs.push_back(integer("candidates", 1, 0, 8, "",
+                          "number of random allowed ports that are compared with the minimal port; 0 = all of them"));
+  return specs;
+}
+inline void read_described(const Params& params, QRule& rule) {
+  read_rates(params, rule);
+  rule.q_thld2 = params.real("q_thld2");
+  rule.candidates = params.count("candidates");
+}
+
+// The parameters of q_adaptive where queues add to the estimates.
+inline std::vector<ParamSpec> q_adaptive_params_with_queues() {
+  auto specs = q_adaptive_params();
+  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
+                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
+                       "the table alone"));
+  specs.push_back(congestion_param("auto"));
+  specs.push_back(congestion_scope_param("auto"));
+  return specs;
+}
+
+inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();
+
+// Non-negative floats order like their bit patterns, and an integer minimum vectorises.
+inline float q_min(const float* row, u32 stride) {
+  u32 least[8];
+  for (u32 k = 0; k < 8; k++) least[k] = std::bit_cast<u32>(row[k]);
+  for (u32 c = 8; c < stride; c += 8)  // a stride is a multiple of eight
+    for (u32 k = 0; k < 8; k++) {
+      const u32 bits = std::bit_cast<u32>(row[c + k]);
+      least[k] = bits < least[k] ? bits : least[k];
+    }
+  u32 all = least[0];
+  for (u32 k = 1; k < 8; k++) all = least[k] < all ? least[k] : all;
+  return std::bit_cast<float>(all);
+}
+
+// Column of the least value; ties go to the lowest port.
+inline u32 q_argmin(const float* row, u32 stride, float least) {
+  u32 c = 0;
+  while (c + 1 < stride && row[c] != least) c++;
+  return c;
+}
+
+// Hysteretic update (Matignon et al. 2007): a lower target is learned at rate alpha, a higher one at rate beta. With
+// integer_ns the value is truncated to whole ns, because the Q-adaptive authors use 64-bit integers.
+inline void q_update(float& value, const QRule& rule, float target) {
+  const double delta = static_cast<double>(target) - static_cast<double>(value);
+  const double next = static_cast<double>(value) + (delta < 0 ? rule.alpha : rule.beta) * delta;
+  value = static_cast<float>(rule.integer_ns ? std::trunc(next) : next);
+}
+
+inline constexpr Operations kQUpdate = {.multiplications = 1, .additions = 2, .comparisons = 1, .reads = 1};
+
+inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
+  const auto& rule = static_cast<const QRule&>(*net.routing);
+  const u32 router = net.router_of_port(port), column = net.local_port(port) - net.first_link[router];
+  q_update(rule.table.row(s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
+}
+
+// The ports of a table alone: the least value of a row, and the gain of its port over the minimal port. The gain is
+// compared with a product, since (a - b) / a < t is a - b < t a.
+inline Operations row_operations(const Network& net, double) {
+  const double columns = net.feedback.columns;
+  return {.multiplications = 1, .additions = 1, .comparisons = columns + 1, .reads = columns};
+}
+// Where queues add to the estimates: a product and a sum per candidate, and two least values.
+inline Operations row_and_queue_operations(const Network&, double candidates) {
+  return {.multiplications = candidates + 1,
+          .additions = candidates + 1,
+          .comparisons = 2 * candidates + 1,
+          .reads = candidates};
+}
+
+inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
+  return net.first_link[router] +
+         rule.ports[std::size_t{router} * rule.table.columns + below(bits, rule.port_count[router])];
+}
+
+// Columns of the ports that a packet may take besides its minimal port.
+struct ColumnRange {
+  u32 first = 0, end = 0;
+  bool empty() const { return first >= end; }
+};
+struct Pick {
+  u32 column;
+  float value;
+};
+
+// A random column of the range that has a link; `none` if there is none. Columns without a link hold infinity.
+inline u32 random_column(const float* row, const ColumnRange& range, u64 bits, u32 none) {
+  u32 links = 0;
+  for (u32 c = range.first; c < range.end; c++) links += row[c] < kUnreachable;
+  if (links == 0) return none;
+  u32 c = range.first;
+  for (u32 left = below(bits, links); row[c] == kUnreachable || left-- > 0;) c++;
+  return c;
+}
+
+// The minimal column, or another column whose value is lower by the threshold (relative). The other column is the best
+// of `candidates` random columns of the range. With candidates = 0 it is the best of the whole range.
+inline Pick pick(const Network& net, const Packet& p, const float* row, u32 minimal, const ColumnRange& range,
+                 double threshold, u32 candidates) {
+  Pick best = {minimal, row[minimal]};
+  const auto consider = [&](u32 c) {
+    if (row[c] < best.value) best = {c, row[c]};
+  };
+  if (candidates == 0)
+    for (u32 c = range.first; c < range.end; c++) consider(c);
+  else if (!range.empty())
+    for (u32 k = 0; k < candidates; k++) consider(random_column(row, range, route_draw(net, p, 2 + k), minimal));
+  if ((row[minimal] - best.value) / row[minimal] < threshold) best = {minimal, row[minimal]};
+  return best;
+}
+
+// Does this packet explore at this router? Frozen tables do not explore.
+inline bool explores(const Network& net, const State& s, const QRule& rule, const Packet& p) {
+  return rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon;
+}
+
+inline bool is_column(const Network& net, u32 router, u32 column) {
+  const u32 k = net.first_link[router] + column;
+  return k < net.radix && net.is_link(net.port(router, k));
+}
+
+// Routings of the Dragonfly count columns from the first port behind the terminals. It must be a link on every router.
+inline void need_links_behind(const Network& net, const std::string& routing, u32 terminals) {
+  for (u32 r = 0; r < net.routers; r++)
+    if (net.first_link[r] != terminals)
+      throw ConfigError("routing." + routing + ": router " + std::to_string(r) + " has no link at port " +
+                        std::to_string(terminals) + "; use groups of at least two routers, or links at all global " +
+                        "ports");
+}
+
+// Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
+inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
+                        void (*initialise)(const Network&, State&)) {
+  MemoryShape shape;
+  shape.name = "q_table";
+  shape.meaning = std::move(meaning);
+  shape.rows = rows;
+  shape.columns = net.link_span;
+  shape.initialise = initialise;
+  net.learns = true;
+  net.update = kQUpdate;
+  net.feedback = rule.table = declare_table(net, std::move(shape));
+  const u32 columns = rule.table.columns;
+  rule.ports.assign(std::size_t{net.routers} * columns, 0);
+  rule.port_count.assign(net.routers, 0);
+  for (u32 r = 0; r < net.routers; r++)
+    for (u32 c = 0; c < columns; c++)
+      if (is_column(net, r, c)) rule.ports[std::size_t{r} * columns + rule.port_count[r]++] = static_cast<u16>(c);
+}
+
+template <class Estimate>  // float estimate(router, row, port)
+void fill_table(const Network& net, State& s, Estimate estimate) {
+  const LearnedTable& table = net.feedback;
+  for (u32 r = 0; r < net.routers; r++)
+    for (u32 row = 0; row < table.rows; row++) {
+      worked(4 * table.stride);
+      float* values = table.row(s, r, row);
+      for (u32 c = 0; c < table.stride; c++) {
+        values[c] = c < table.columns && is_column(net, r, c) ? estimate(r, row, net.first_link[r] + c) : kUnreachable;
+      }
+    }
+}
+
+}  // namespace flitgym::routing

@@ -1,0 +1,306 @@
+// Builds an immutable Network from parameters. Every network that passes build() can run. Most checks are called from
+// here.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "core/failures.hpp"
+#include "core/find_component.hpp"
+#include "core/partition.hpp"
+#include "core/router_setup.hpp"
+#include "core/traffic_setup.hpp"
+#include "core/wiring.hpp"
+#include "simcore/error.hpp"
+#include "simcore/graph.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/network.hpp"
+#include "simcore/plugins.hpp"
+#include "simcore/registry.hpp"
+#include "simcore/rng.hpp"
+#include "simcore/routing/relation.hpp"
+#include "simcore/state.hpp"
+#include "simcore/traffic/demand.hpp"
+#include "simcore/workload.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// Parameters of another topology's component of the same name are accepted if they have the default value.
+Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const Network& net) {
+  Values own = given;
+  const auto has = [](const RoutingSpec& s, const std::string& key) {
+    const auto own_params = params_of(s);
+    return std::any_of(own_params.begin(), own_params.end(), [&](const ParamSpec& p) { return p.key == key; });
+  };
+  const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
+  for (auto at = first; at != last; ++at)
+    for (const ParamSpec& p : at->second.params) {
+      const auto found = given.find(p.key);
+      if (found == given.end() || has(spec, p.key)) continue;
+      if (to_string(found->second) != to_string(p.fallback))
+        throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
+                          " has no effect on topology '" + net.topology_name + "'" +
+                          (net.damaged ? " with failed links" : "") + "; it is for " + join(at->second.topologies) +
+                          (net.damaged ? " without failures" : ""));
+      own.erase(p.key);
+    }
+  return own;
+}
+
+// Returns the links that fail during the run.
+std::vector<Outage> wire(const Config& config, Network& net) {
+  check_name<TopologySpec>("topology", config.topology.name);
+  const TopologySpec& spec = noted(registry<TopologySpec>().find(config.topology.name)->second);
+  const Params params("topology." + spec.name, spec.params, config.topology.values, config.seed);
+  net.config.topology = {spec.name, params.values()};
+  Wiring wiring;
+  spec.wire(params, wiring);
+  const std::vector<Outage> outages =
+      apply_failures(config.failures, config.seed, wiring, net.failed_link, net.failed_links);
+  net.damaged = !net.failed_link.empty();
+
+  net.topology_name = spec.name;
+  net.topology = wiring.data;
+  net.routers = wiring.routers;
+  net.groups = wiring.groups;
+  net.router_group = wiring.router_group;
+  net.router_names = wiring.router_names;
+  net.terminal_names = wiring.terminal_names;
+  net.terminal_number = wiring.terminal_number;
+  net.router_before = wiring.router_before;
+  lay_out(wiring, net);
+  check_links(net);
+
+  std::ostringstream fingerprint;
+  fingerprint << spec.name;
+  for (const ParamSpec& p : spec.params) {
+    const auto found = config.topology.values.find(p.key);
+    Value chosen = found == config.topology.values.end() ? p.fallback : found->second;
+    if (!p.draws.empty() && std::holds_alternative<std::monostate>(chosen)) {
+      const auto equals = p.needs.find('=');
+      const bool drawn =
+          p.needs.empty() || to_string(params.value(p.needs.substr(0, equals))) == p.needs.substr(equals + 1);
+      chosen = static_cast<i64>(drawn ? config.seed : 1);
+    }
+    fingerprint << ' ' << p.key << '=' << to_string(chosen);
+  }
+  // Links that fail later are no part of it, so a Q-table of the intact network fits.
+  bool drawn = false;
+  for (const auto& [key, value] : config.failures) {
+    if (key == "events" || key == "seed" || to_string(value) == "0") continue;
+    fingerprint << " failures." << key << '=' << to_string(value);
+    drawn |= std::holds_alternative<i64>(value) || std::holds_alternative<double>(value);
+  }
+  if (drawn) fingerprint << " failures.seed=" << failure_seed(config.failures, config.seed);
+  if (wiring.digest) fingerprint << " wiring=" << std::hex << wiring.digest;
+  net.fingerprint = fingerprint.str();
+  return outages;
+}
+
+void choose_routing(const Config& config, const Params& router, Network& net) {
+  const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
+  const Params params("routing." + spec.name, params_of(spec),
+                      without_defaults_of_others(spec, config.routing.values, net), config.seed);
+  net.routing_name = spec.name;
+  net.config.routing = {spec.name, params.values()};
+  net.given_table = config.table;
+  net.given_demand = config.demand;
+  net.flit_bytes = router.real("flit_bytes");
+  if (net.damaged && spec.topologies.empty()) {
+    const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
+    for (auto at = first; at != last; ++at)
+      net.replaced |= std::count(at->second.topologies.begin(), at->second.topologies.end(), net.topology_name) > 0;
+  }
+  net.route = spec.route;
+  net.learn = spec.learn;
+  net.candidates = spec.candidates;
+  net.decider = spec.decider;
+  net.operations = spec.operations;
+  net.chosen = spec.chosen;
+  net.delivered = spec.delivered;
+  net.waypoint = spec.waypoint;
+  net.routing_facts = spec.setup(params, net, net.routing);
+  if (!net.relation) net.relation = net.routing;
+  if (!net.routing_facts.minimal) need_distances(net);  // to detect packets that leave the minimal paths
+
+  // On a single router, a routing needs no VC class, but terminals still need a VC.
+  const u32 needed = std::max(1u, net.routing_facts.classes), given = router.count("vcs");
+  net.vcs = given == 0 ? needed : given;
+  if (net.vcs < needed)
+    throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name +
+                      ", which needs " + std::to_string(needed) + " to be free of deadlock");
+  if (net.vcs > kMaxVcs)
+    throw ConfigError(
+        (given == 0
+             ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) +
+                   " VC classes on this topology to be free of deadlock (its paths have up to " +
+                   std::to_string(net.routing_facts.max_hops) + " hops" +
+                   (net.graphs.size() > 1 ? "; each change in failures.events may lengthen a path by another diameter)"
+                                          : ")")
+             : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
+        "; the core supports at most " + std::to_string(kMaxVcs));
+  while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
+  if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
+    throw ConfigError("router.vc_allocation: " + router.text("vc_allocation") +
+                      " reserves an output VC for a head that may still choose another one, as in "
+                      "routing." +
+                      spec.name + "; use with_switch");
+  const u32 injection = router.count("injection_vcs");
+  if (injection > net.vcs)
+    throw ConfigError("router.injection_vcs: " + std::to_string(injection) + "; a port has only " +
+                      std::to_string(net.vcs) + " VCs");
+  net.router.injection_vcs = injection ? injection : net.vcs;
+  net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
+  divide_buffers(router, net);
+  keep_sensed(net);
+  keep_islip(net);
+}
+
+void choose_workload(const Config& config, const Params& router, Network& net) {
+  if (!config.traffic.name.empty())
+    throw ConfigError("traffic: '" + config.traffic.name +
+                      "' cannot be combined with a workload, whose jobs are the only traffic");
+  const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
+  const u32 flits = (workload->packet_bytes + workload->flit_bytes - 1) / workload->flit_bytes;
+  if (flits > 65535)
+    throw ConfigError("workload.packet_bytes: " + std::to_string(workload->packet_bytes) + " bytes are " +
+                      std::to_string(flits) + " flits; a packet has at most 65535");
+  net.least_packet_flits = 1;
+  net.most_packet_flits = flits;
+  fit_packets("workload.packet_bytes", router, net);
+  net.traffic_name = "workload";
+  net.load_values = {0};
+  net.load_from = {0};
+  net.gap_scale = {0};
+  net.gap_fixed = {~u64{0}};
+  // Without a simulated network, other jobs cause no delay.
+  net.accounted_jobs = workload->blame && workload->host.network ? workload->job_count() : 0;
+  net.workload = workload;
+}
+
+}  // namespace
+
+namespace {
+
+// Programs that are given, not generated, are identified by their operations.
+u64 digest(const Program& program) {
+  u64 value = program.ranks;
+  const auto word = [&](u64 x) { value = mix64(value ^ x) + 0x9e3779b97f4a7c15ull; };
+  Block block;
+  for (u32 r = 0; r < program.ranks; r++)
+    for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
+      block.clear();
+      program.block(r, k, block);
+      worked(1 + block.ops.size() + block.dependencies.size());
+      word(program.repeats(r, k));
+      for (const Op& op : block.ops)
+        word(op.size), word(u64{op.peer} << 32 | static_cast<u32>(op.tag)),
+            word(u64{static_cast<u8>(op.kind)} << 16 | op.cpu << 8 | op.nic);
+      for (const Dependency& d : block.dependencies) word(u64{d.before} << 32 | d.after), word(d.on_start);
+    }
+  return value;
+}
+
+void identify_workload(const WorkloadSection& section, Network& net) {
+  std::ostringstream text;
+  const bool mapped = net.workload && net.workload->mapping;
+  for (const auto& [key, value] : section.values) text << key << '=' << to_string(value) << ' ';
+  for (const JobSection& job : section.jobs) {
+    text << "\njob " << job.name << ' ' << job.motif.name;
+    if (job.program) text << digest(*job.program);
+    for (const auto& [key, value] : job.motif.values) text << ' ' << key << '=' << to_string(value);
+    if (!mapped)
+      for (const u32 t : job.terminals) text << ' ' << t;
+  }
+  // The placement is part of the identity only if it is mapped, because a mapper's library or time limit may change it.
+  if (mapped)
+    for (const u32 t : net.workload->rank_terminal) text << ' ' << t;
+  net.identity += text.str();
+}
+
+}  // namespace
+
+Network wired(const Config& config, bool* links_change) {
+  Network net;
+  const std::vector<Outage> outages = wire(config, net);
+  if (links_change) *links_change = !outages.empty();
+  return net;
+}
+
+u32 count_terminals(const Config& config) { return wired(config).terminals; }
+
+u32 count_nodes(const Config& config) {
+  return make_nodes(Params("workload", workload_params(), config.workload.values, config.seed), wired(config)).count;
+}
+
+u32 count_terminals(const Section& topology) {
+  Config config;
+  config.topology = topology;
+  return count_terminals(config);
+}
+
+std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
+  if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
+    throw ConfigError("max_memory_gb: " + to_string(Value{config.max_memory_gb}) +
+                      " is not a number from 0; 0 = all free memory");
+  const LimitScope scope(keep_going, config.max_memory_gb);
+  const PluginsUsed used;
+  auto net = std::make_shared<Network>();
+  net->seed = config.seed;
+  if (config.router.name != "vc_router")
+    throw ConfigError("router: unknown name '" + config.router.name + "'" +
+                      did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
+  const Params router("router", router_params(), config.router.values, config.seed);
+  net->config.router = {config.router.name, router.values()};
+  net->config.seed = config.seed;
+  net->config.failures = config.failures;
+  net->config.record = config.record;
+  net->config.partitions = config.partitions;
+  const std::vector<Outage> outages = wire(config, *net);
+  time_channels(router, *net);
+  size_router(router, *net);
+  make_graphs(outages, *net);
+  choose_routing(config, router, *net);
+  if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
+  else choose_workload(config, router, *net);
+  if (config.record) build_witness(*config.record, *net);
+  choose_partitions(*net, config.partitions);
+  // The identity is everything that determines the course of a run; a snapshot must match it.
+  for (const Section* section :
+       {&net->config.topology, &net->config.router, &net->config.routing, &net->config.traffic}) {
+    net->identity += section->name;
+    for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
+    net->identity += '\n';
+  }
+  for (const auto& [key, value] : config.failures) net->identity += "failures." + key + "=" + to_string(value) + '\n';
+  net->identity += net->fingerprint + '\n';
+  identify_workload(config.workload, *net);
+  if (config.table) net->identity += "table=" + std::to_string(net->table_digest) + '\n';
+  if (config.demand) net->identity += "demand=" + std::to_string(digest(*config.demand)) + '\n';
+  if (config.traffic_matrix) net->identity += "traffic=" + std::to_string(digest(*config.traffic_matrix)) + '\n';
+  if (config.record)
+    for (const auto& [key, value] : *config.record) net->identity += "record." + key + "=" + to_string(value) + '\n';
+  if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
+  net->identity += "seed=" + std::to_string(config.seed);
+  u64 learning = 0;
+  if (net->seam) {
+    State state;
+    Shaper count(true);
+    shape_record(*net, state, count);
+    learning = count.bytes();
+    const u32 capacity = net->seam->capacity;
+    claim_memory(learning, net->seam->witness ? "record" : "routing." + net->routing_name + (capacity ? ".record" : ""),
+                 std::to_string(capacity) + " transitions and " + std::to_string(net->seam->policy.size) + " weights");
+  }
+  claim_memory(memory_to_run(*net) - learning, "topology." + net->topology_name,
+               "the buffers of " + std::to_string(net->routers) + " routers and " + std::to_string(net->terminals) +
+                   " terminals");
+  net->memory_bytes = scope.claimed();
+  net->plugins.assign(used.names().begin(), used.names().end());
+  return net;
+}
+
+}  // namespace flitgym

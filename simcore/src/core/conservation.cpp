@@ -1,0 +1,99 @@
+// Checks that the counts of flits, credits and buffer slots are consistent.
+#include "core/stage/credit_queue.hpp"
+#include "core/stage/follow.hpp"
+#include "simcore/error.hpp"
+#include "simcore/simulation.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// Checks that the occupancies kept for routings agree with the queues and credits.
+void check_sensed(const Network& net, const State& s) {
+  if (!net.sensed.kept()) return;
+  const Sensed& sensed = net.sensed;
+  const auto& bytes = s.memory[sensed.memory.memory];
+  if (bytes.size() != sensed.row(net.routers, 0) * sizeof(u16)) throw CoreError("the memory 'sensed' has a wrong size");
+  const u16* const kept = sensed.memory.of(s);
+  for (u32 r = 0; r < net.routers; r++)
+    for (u32 vc = 0; vc < net.vcs; vc++)
+      for (u32 k = 0; k < 1u << sensed.column_shift; k++) {
+        const bool there = k < net.radix && net.channels[net.port(r, k)].peer != kNone;
+        u32 flits = 0;
+        if (there) {  // slots of terminals are never in use
+          const OutputVc& out = s.output_vcs[net.vc_id(net.port(r, k), vc)];
+          flits = sensed.queue() * out.count +
+                  (net.accepts_all(net.port(r, k)) ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
+        }
+        if (kept[sensed.row(r, vc) + k] != flits)
+          throw CoreError("sensed at router " + std::to_string(r) + " port " + std::to_string(k) + " vc " +
+                          std::to_string(vc) + ": " + std::to_string(kept[sensed.row(r, vc) + k]) + ", but there are " +
+                          std::to_string(flits) + " flits");
+      }
+}
+
+}  // namespace
+
+void check_conservation(const Network& net, const State& s) {
+  const auto fail = [&](const std::string& what) {
+    throw CoreError("conservation, cycle " + std::to_string(s.part.totals.now) + ": " + what);
+  };
+
+  // Flits on the way to each buffer, and credits on the way to each output VC.
+  std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
+  u64 buffered = 0, on_channels = 0;
+  for (u32 k = 0; k < net.partitions(); k++) {
+    for (const auto& line : partition(s, k).flit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++) {
+        const FlitEvent& e = line.at(n);
+        // A packet that stays together is counted at its head.
+        const u32 weight = !net.whole_packets ? 1 : e.flit & kHead ? s.packets[packet_of(e.flit)].flits : 0;
+        flits[e.vc] += weight;
+        on_channels += weight;
+      }
+    for (const auto& chunk : partition(s, k).tails_due.chunks)
+      for (u32 n = 0; n < chunk.count; n++) on_channels += s.packets[packet_of(chunk.items[n].flit)].flits;
+    for (const auto& line : partition(s, k).credit_lines.lines)
+      for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
+  }
+  if (net.islip.kept())
+    for (u32 p = 0; p < net.router_ports; p++) {
+      const IslipPort port = islip_port(net, s, p);
+      for (u32 k = 0; k < port.credits(); k++) returning[net.vc_id(net.channels[p].peer, port.credit(k) % kMaxVcs)]++;
+    }
+  if (net.whole_packets && net.router.flit_by_flit) on_channels += flits_at_terminals(net, s);
+  const Totals sums = totals(s);
+  for (const InputVc& in : s.input_vcs) buffered += in.count;
+  for (const OutputVc& out : s.output_vcs) buffered += out.count;
+  if (buffered + on_channels != sums.flits_in_network)
+    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
+         std::to_string(sums.flits_in_network) + " were accepted and not ejected");
+  if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network)
+    fail("flits in differ from flits out plus flits in flight");
+
+  for (u32 p = 0; p < net.port_count; p++) {
+    if (net.channels[p].peer == kNone || net.accepts_all(p)) continue;
+    u32 load = 0;
+    for (u32 vc = 0; vc < net.vcs; vc++) {
+      const u32 out = net.vc_id(p, vc), in = net.vc_id(net.channels[p].peer, vc);
+      const OutputVc& o = s.output_vcs[out];
+      const u32 held = in < s.input_vcs.size() ? s.input_vcs[in].count : 0,
+                total = o.credits + flits[in] + held + returning[out];
+      // With packet credits, the slots of flits that left ahead of their tail are not yet on the way back.
+      const bool packets = net.router.packet_credits && net.most_packet_flits > 1 && !net.whole_packets;
+      if (packets ? total > net.router.input_depth || total + net.most_packet_flits <= net.router.input_depth
+                  : total != net.router.input_depth)
+        fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) +
+             " credits + " + std::to_string(flits[in]) + " flits on the channel + " + std::to_string(held) +
+             " buffered + " + std::to_string(returning[out]) + " credits returning differ from the buffer's " +
+             std::to_string(net.router.input_depth));
+      load += o.count + net.router.input_depth - o.credits;
+    }
+    if (load != s.ports[p].load)
+      fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) + " is not " +
+           std::to_string(load));
+  }
+  check_sensed(net, s);
+}
+
+}  // namespace flitgym

@@ -1,0 +1,78 @@
+#include "core/demand.hpp"
+
+#include "core/stage/generation.hpp"
+#include "simcore/error.hpp"
+#include "simcore/program_totals.hpp"
+#include "simcore/workload.hpp"
+
+namespace flitgym::learning {
+
+void DemandArea::begin(const Network& net) {
+  counted_to_ = 0;
+  due_.assign(net.terminals, {});
+  accrued_.assign(net.terminals, 0);
+  clocks_.clear();
+  if (const Workload* const w = net.workload.get()) {
+    for (const Job& job : w->jobs) {
+      const std::vector<u64> bytes = workload::bytes_sent(*job.program);
+      const double start = static_cast<double>(job.start_ps) / static_cast<double>(w->cycle_ps);
+      for (u32 rank = 0; rank < job.ranks; rank++) {
+        const double packets = static_cast<double>(bytes[rank]) / w->packet_bytes;
+        Due& due = due_[w->rank_terminal[job.first_rank + rank]];  // several ranks may share the terminal
+        due.packets += packets;
+        due.moment += packets * start;
+      }
+    }
+    return;
+  }
+  clocks_.assign(net.terminals, Terminal{});
+  for (u32 t = 0; t < net.terminals; t++) clocks_[t].next_tick = first_tick(net, clocks_[t], t);
+}
+
+const std::vector<double>& DemandArea::accrued(const Network& net, const State& s) {
+  if (s.delivered_from.empty())
+    throw CoreError("accrued delay: routing." + net.routing_name +
+                    " does not record the delivered packets per source; use routing=agent, policy, random or biased");
+  const Cycle now = s.part.totals.now;
+  if (due_.empty() || now < counted_to_) begin(net);
+  counted_to_ = now;
+  for (u32 t = 0; t < net.terminals; t++) {
+    Due& due = due_[t];
+    const Delivered& delivered = s.delivered_from[t];
+    if (net.workload) {
+      // No packet of a job is due before the job starts.
+      const double asked = due.packets * now - due.moment, got = delivered.packets * now - delivered.moment;
+      accrued_[t] = asked > 0 ? asked - got : 0;
+      continue;
+    }
+    for (Terminal& clock = clocks_[t];
+         due.packets < delivered.most_due && clock.next_tick != kNever && passed(cycle_of(clock.next_tick), now);) {
+      const double packets = net.round_size(net.seed, t, clock.round, clock.step);
+      due.packets += packets;
+      due.moment += packets * cycle_of(clock.next_tick);
+      clock.round++;
+      clock.next_tick = next_tick(net, clock, t, clock.next_tick);
+    }
+    accrued_[t] = (due.packets - delivered.packets) * now - (due.moment - delivered.moment);
+  }
+  return accrued_;
+}
+
+void DemandArea::stop(const Network& net, State& s) {
+  accrued(net, s);
+  for (u32 t = 0; t < net.terminals; t++) {
+    const double waiting = due_[t].packets - s.terminals[t].sequence;
+    add(s.delivered_from[t], waiting, s.part.totals.now);
+    s.delivered_from[t].most_due = due_[t].packets;
+  }
+}
+
+void settle_deliveries(State& s) {
+  for (u32 k = 0; k <= s.further.size(); k++) {
+    std::vector<Delivery>& all = partition(s, k).deliveries;
+    for (const Delivery& d : all) add(s.delivered_from[d.terminal], d.packets, d.cycle);
+    all.clear();
+  }
+}
+
+}  // namespace flitgym::learning

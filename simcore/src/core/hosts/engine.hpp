@@ -1,0 +1,64 @@
+// The schedule engine runs the programs of the ranks. network_interface.cpp moves their messages through the network.
+#pragma once
+
+#include "core/stage/stage.hpp"
+#include "simcore/workload.hpp"
+
+namespace flitgym::workload {
+
+void shape_workload(const Network& network, State& state, Shaper& make);
+void start_workload(const Network& network, State& state);
+
+// Processes all host events of a partition up to a time in ps. May be interrupted between two events.
+void host_events(Frame& f, u64 until);
+bool no_host_events(const State& s);  // no host event is scheduled
+u64 next_host_event(const State& s);  // time of the earliest event in ps; all ones: none
+
+// Cycles simulated so far, and cycle of the end of simulated time. Without a network only hosts have a time, in 64
+// bits.
+u64 present(const Network& network, const State& state);
+u64 end_of_time(const Network& network);
+
+void push_event(Hosts& hosts, u64 when, HostAction action, u32 id);
+void put_event(Hosts& hosts, const HostEvent& event);  // an event whose order is given
+
+// Index of the partition that simulates a rank.
+inline u32 partition_of_rank(const Network& net, u32 rank) {
+  return net.partition_of(net.terminal_router[net.workload->rank_terminal[rank]]);
+}
+
+// network_interface.cpp
+u32 new_message(Hosts& hosts);
+void free_message(Hosts& hosts, u32 id);
+void hand_over(Frame& f, u32 message);  // the current transfer of a message goes to its NIC
+// Counts bytes of a job: positive when a NIC gets them to send, negative when the receiver has got them. `when` is the
+// time of the event in ps.
+void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes);
+void settle_outstanding(State& s);                                  // call at the end of a partition window
+u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer);  // number of packets of a transfer
+void fill_from_outbox(Frame& f, u32 terminal);  // moves packets to the NIC's buffer while there is space
+void packet_delivered(Frame& f, u32 packet);    // the packet's tail has reached its terminal
+
+void hand_on(Frame& f, u32 message, u64 when, bool by_packet);  // the receiver has all bytes of the present transfer
+JobPoint* job_point(Frame& f, u32 job);  // the present interval of a job's time series; null without a series
+
+// Transfers between two ranks of a node (node_link.cpp). HostAction explains the events.
+void enter_link(Frame& f, u32 message);
+void link_head(Frame& f, u32 message);
+void link_tail(Frame& f, u32 message);
+void count_within_node(Frame& f, u32 message, bool received);
+
+inline bool from_destination(Transfer t) { return t == Transfer::kFetch || t == Transfer::kAcknowledge; }
+inline bool carries_data(Transfer t) { return t == Transfer::kEager || t == Transfer::kData; }
+// Bytes that a transfer moves, with its header.
+inline u64 wire_bytes(const Workload& w, u64 bytes, Transfer transfer) {
+  return w.header_bytes[static_cast<u8>(transfer)] + (carries_data(transfer) ? bytes : 0);
+}
+inline Transfer transfer_of(const Message& m) { return static_cast<Transfer>(m.transfer); }
+inline u32 sender(const Message& m) { return from_destination(transfer_of(m)) ? m.destination : m.source; }
+inline u32 receiver(const Message& m) { return from_destination(transfer_of(m)) ? m.source : m.destination; }
+
+// Reports the operations for which unfinished ranks wait, one line each for the first `most` ranks.
+std::string waiting_report(const Network& network, const State& state, u32 most);
+
+}  // namespace flitgym::workload

@@ -1,0 +1,298 @@
+#include "simcore/program_totals.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+
+namespace flitgym::workload {
+
+namespace {
+
+std::string rank_text(u32 rank) { return rank == kAnySource ? "any rank" : "rank " + std::to_string(rank); }
+std::string tag_text(i32 tag) { return tag == kAnyTag ? "any tag" : "tag " + std::to_string(tag); }
+std::string bytes_text(u64 bytes) { return std::to_string(bytes) + " B"; }
+
+// "send to rank 3, 8 B, tag 0"
+std::string text(const Op& op) {
+  if (op.kind == OpKind::kCalc) return "calc " + std::to_string(op.size) + " ns";
+  return (op.kind == OpKind::kSend ? "send to " : "receive from ") + rank_text(op.peer) + ", " + bytes_text(op.size) +
+         ", " + tag_text(op.tag);
+}
+
+// Sends minus receives of one (source, destination, tag). The other fields are an example for the message.
+struct Balance {
+  u32 source, destination;
+  i32 tag;
+  i64 count;
+  u32 op;
+  u64 block, bytes;
+  auto key() const { return std::tie(source, destination, tag); }
+};
+
+class Checker {
+ public:
+  Checker(const Program& program, const std::string& where) : program_(program), where_(where) {}
+
+  void run() {
+    const bool whole = !runs_repeat_exactly();
+    Block block;
+    for (u32 rank = 0; rank < program_.ranks; rank++) {
+      const u64 blocks = program_.blocks(rank);
+      for (u64 index = 0; index < blocks;) {
+        const u64 times = whole ? 1 : program_.repeats(rank, index);
+        block.clear();
+        program_.block(rank, index, block);
+        worked(8 + 4 * (block.ops.size() + block.dependencies.size()));
+        check_block(rank, index, block);
+        for (u32 op = 0; op < block.ops.size(); op++) count(rank, index, op, block.ops[op], static_cast<i64>(times));
+        index += times;
+      }
+    }
+    check_balances();
+  }
+
+ private:
+  bool runs_repeat_exactly() const {
+    Block first, other;
+    for (u32 rank = 0; rank < program_.ranks; rank++)
+      for (u64 index = 0; index < program_.blocks(rank);) {
+        worked(8);
+        const u64 times = program_.repeats(rank, index);
+        if (times > 1) {
+          first.clear();
+          program_.block(rank, index, first);
+        }
+        if (!same_peers_in_run(program_, rank, index, times, first, other)) return false;
+        index += times;
+      }
+    return true;
+  }
+
+  [[noreturn]] void fail(u32 rank, u64 block, u32 op, const std::string& what) const {
+    const std::string place = program_.where(rank, block, op);
+    throw ConfigError(where_ + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " +
+                      std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
+  }
+
+  void check_block(u32 rank, u64 index, const Block& block) {
+    const u32 ops = static_cast<u32>(block.ops.size());
+    for (u32 k = 0; k < ops; k++) {
+      const Op& op = block.ops[k];
+      if (op.kind == OpKind::kCalc) continue;
+      const bool wildcard = op.kind == OpKind::kReceive && op.peer == kAnySource;
+      if (!wildcard && op.peer >= program_.ranks)
+        fail(rank, index, k, text(op) + ": the program has " + std::to_string(program_.ranks) + " ranks");
+      if (op.tag < 0 && !(op.kind == OpKind::kReceive && op.tag == kAnyTag))
+        fail(rank, index, k, text(op) + ": the tag must be 0 or more");
+    }
+    for (const Dependency& d : block.dependencies)
+      if (d.before >= ops || d.after >= ops)
+        fail(rank, index, std::min(d.after, d.before),
+             "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " +
+                 std::to_string(ops) + " operations");
+    check_order(rank, index, block);
+  }
+
+  // Repeatedly removes operations without open dependencies. If all dependencies point forward, there is no cycle.
+  void check_order(u32 rank, u64 index, const Block& block) {
+    if (std::all_of(block.dependencies.begin(), block.dependencies.end(),
+                    [](const Dependency& d) { return d.before < d.after; }))
+      return;
+    const u32 ops = static_cast<u32>(block.ops.size());
+    std::vector<u32> waits(ops, 0), begin(ops + 1, 0), after(block.dependencies.size()), ready;
+    for (const Dependency& d : block.dependencies) waits[d.after]++, begin[d.before + 1]++;
+    for (u32 k = 0; k < ops; k++) begin[k + 1] += begin[k];
+    std::vector<u32> next(begin.begin(), begin.end() - 1);
+    for (const Dependency& d : block.dependencies) after[next[d.before]++] = d.after;
+    for (u32 k = 0; k < ops; k++)
+      if (waits[k] == 0) ready.push_back(k);
+    for (std::size_t k = 0; k < ready.size(); k++)
+      for (u32 a = begin[ready[k]]; a < begin[ready[k] + 1]; a++)
+        if (--waits[after[a]] == 0) ready.push_back(after[a]);
+    if (ready.size() == ops) return;
+
+    // Walks back from a remaining operation along remaining predecessors until an operation repeats.
+    std::vector<u32> predecessor(ops, kNone), path, position(ops, kNone);
+    for (const Dependency& d : block.dependencies)
+      if (waits[d.before] > 0 && waits[d.after] > 0) predecessor[d.after] = d.before;
+    u32 at = 0;
+    while (waits[at] == 0) at++;
+    for (; position[at] == kNone; at = predecessor[at]) {
+      position[at] = static_cast<u32>(path.size());
+      path.push_back(at);
+    }
+    std::vector<std::string> words{std::to_string(at)};
+    for (u32 k = position[at] + 1; k < path.size(); k++) words.push_back(std::to_string(path[k]));
+    words.push_back(std::to_string(at));
+    fail(rank, index, at, "operations that require each other in a cycle: " + join(words, " requires "));
+  }
+
+  // Balances are merged by sorting whenever their number has doubled, so memory grows with communicating pairs, not
+  // with messages.
+  void count(u32 rank, u64 block, u32 index, const Op& op, i64 times) {
+    if (op.kind == OpKind::kCalc) return;
+    if (op.kind == OpKind::kSend) balances_.push_back({rank, op.peer, op.tag, times, index, block, op.size});
+    else balances_.push_back({op.peer, rank, op.tag, -times, index, block, op.size});
+    if (balances_.size() >= limit_) {
+      merge();
+      limit_ = std::max(limit_, 2 * balances_.size());
+    }
+  }
+
+  // Keeps the last example of the side with the surplus.
+  void merge() {
+    std::stable_sort(balances_.begin(), balances_.end(), [](const Balance& a, const Balance& b) {
+      worked();
+      return a.key() < b.key();
+    });
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < balances_.size();) {
+      const Balance first = balances_[k];
+      Balance most = first, least = first;  // examples of a send and of a receive
+      i64 sum = 0;
+      for (; k < balances_.size() && balances_[k].key() == first.key(); k++) {
+        sum += balances_[k].count;
+        if (balances_[k].count > 0) most = balances_[k];
+        if (balances_[k].count < 0) least = balances_[k];
+      }
+      if (sum == 0) continue;
+      Balance result = sum > 0 ? most : least;
+      result.count = sum;
+      balances_[kept++] = result;
+    }
+    balances_.resize(kept);
+  }
+
+  // A wildcard receive takes messages of a send.
+  static void absorb(Balance& send, Balance* receive) {
+    if (!receive || send.count <= 0 || receive->count >= 0) return;
+    const i64 n = std::min(send.count, -receive->count);
+    send.count -= n;
+    receive->count += n;
+  }
+
+  // Handles one destination at a time. The remaining sends go to receives of any tag from that source, then to receives
+  // of that tag from any source. Receives of any tag and source take the rest. If the first two kinds compete, this
+  // order may fail although another order works. In that case only the totals must agree.
+  void check_balances() {
+    merge();
+    std::map<std::tuple<u32, u32, i32>, Balance*> wildcards;
+    std::vector<i64> sum(program_.ranks, 0);
+    std::vector<u8> kinds(program_.ranks, 0);
+    for (Balance& b : balances_) {
+      sum[b.destination] += b.count;
+      if (b.source != kAnySource && b.tag != kAnyTag) continue;
+      wildcards[b.key()] = &b;
+      kinds[b.destination] |= b.source != kAnySource ? 1 : b.tag != kAnyTag ? 2 : 0;
+    }
+    const auto find = [&](u32 source, u32 destination, i32 tag) {
+      const auto found = wildcards.find({source, destination, tag});
+      return found == wildcards.end() ? nullptr : found->second;
+    };
+    if (!wildcards.empty())
+      for (Balance& b : balances_) {
+        absorb(b, find(b.source, b.destination, kAnyTag));
+        absorb(b, find(kAnySource, b.destination, b.tag));
+        absorb(b, find(kAnySource, b.destination, kAnyTag));
+      }
+    const Balance* first = nullptr;  // first by rank, not by source
+    const auto order = [](const Balance& b) {
+      return std::tuple(b.count > 0 ? b.source : b.destination, b.block, b.op);
+    };
+    for (const Balance& b : balances_) {
+      if (b.count == 0 || (kinds[b.destination] == 3 && sum[b.destination] == 0)) continue;
+      if (!first || order(b) < order(*first)) first = &b;
+    }
+    if (!first) return;
+    const bool send = first->count > 0;
+    const Op op{first->bytes,
+                send ? first->destination : first->source,
+                first->tag,
+                send ? OpKind::kSend : OpKind::kReceive,
+                0,
+                0,
+                {}};
+    fail(send ? first->source : first->destination, first->block, first->op,
+         text(op) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
+             std::to_string(send ? first->count : -first->count) + " without a match)");
+  }
+
+  const Program& program_;
+  const std::string& where_;
+  std::vector<Balance> balances_;
+  std::size_t limit_ = 1 << 16;
+};
+
+bool same_peers(const Block& a, const Block& b) {
+  return std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(),
+                    [](const Op& x, const Op& y) { return x.peer == y.peer && x.kind == y.kind && x.tag == y.tag; });
+}
+
+}  // namespace
+
+bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, const Block& first, Block& other) {
+  constexpr u64 kSample = 16;
+  const u64 step = std::max<u64>(1, (times - 1) / kSample);
+  for (u64 k = step; k < times; k += step) {
+    other.clear();
+    program.block(rank, index + k, other);
+    worked(8 + other.ops.size());
+    if (!same_peers(first, other)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Saturates at the largest 64-bit number.
+void add(u64& sum, u64 times, u64 each) {
+  sum = static_cast<u64>(std::min<u128>(u128{sum} + u128{times} * each, ~u64{0}));
+}
+
+}  // namespace
+
+ProgramTotals totals(const Program& program) {
+  ProgramTotals sum;
+  Block block;
+  for (u32 rank = 0; rank < program.ranks; rank++) {
+    const u64 blocks = program.blocks(rank);
+    for (u64 index = 0; index < blocks;) {
+      const u64 times = program.repeats(rank, index);
+      block.clear();
+      program.block(rank, index, block);
+      worked(8 + block.ops.size());
+      for (const Op& op : block.ops) {
+        add(sum.operations, times, 1);
+        if (op.kind == OpKind::kCalc) add(sum.calc_ns, times, op.size);
+        if (op.kind == OpKind::kReceive) add(sum.receives, times, 1);
+        if (op.kind != OpKind::kSend) continue;
+        add(sum.messages, times, 1);
+        add(sum.bytes, times, op.size);
+      }
+      index += times;
+    }
+  }
+  return sum;
+}
+
+std::vector<u64> bytes_sent(const Program& program) {
+  std::vector<u64> bytes(program.ranks, 0);
+  Block block;
+  for (u32 rank = 0; rank < program.ranks; rank++)
+    for (u64 index = 0, times = 0; index < program.blocks(rank); index += times) {
+      times = program.repeats(rank, index);
+      block.clear();
+      program.block(rank, index, block);
+      for (const Op& op : block.ops)
+        if (op.kind == OpKind::kSend) add(bytes[rank], times, op.size);
+      worked(8 + block.ops.size());
+    }
+  return bytes;
+}
+
+void check_program(const Program& program, const std::string& where) { Checker(program, where).run(); }
+
+}  // namespace flitgym::workload

@@ -1,0 +1,361 @@
+// Data and functions of switch allocation in a router: the requests for each output, the room at that output, and the
+// grant of a request. The including file decides the order in which requests are considered.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "core/stage/credit_queue.hpp"
+#include "core/stage/train.hpp"
+
+namespace flitgym::switching {
+
+// Facts about a router and a run as compile-time constants. The compiler generates separate code for each shape in use.
+struct Shape {
+  bool plain = false;  // no watched packet and no accounts of jobs (stage.hpp), no sensed occupancies, no head that
+                       // is routed again; false: read at run time
+  bool output_buffers = false;  // false: the crossbar drives the channels
+  bool single_flit = false;     // every packet has one flit, and no packet holds an output VC
+  bool one_cycle = false;       // crossbar ports are busy for one cycle per flit; false: read at run time
+  bool few_ports = false;       // the mask of output ports is one word (up to 64 ports); false: any number of words
+  bool bubble = false;          // bubble flow control; false: packets enter no rings
+  bool whole_packets = false;   // packets keep together (train.hpp)
+  bool queued_credits = false;  // an input sends one credit per flit time (credit_queue.hpp)
+  u32 mask_words = 0;           // 64-bit words of the mask of input VCs; 0: read at run time
+};
+
+// A request packed into one number: the upper bits number the input VC within its router, the lower bits the output
+// port.
+inline constexpr u32 kPortBits = std::bit_width(kMaxRadix - 1), kPortMask = kMaxRadix - 1;
+static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
+
+// The arrays that a grant touches, fetched once per cycle.
+struct Fabric {
+  explicit Fabric(Frame& frame)
+      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
+        ports(s.ports.data()), channels(net.channels.data()), requests(s.requests.data()),
+        asked(s.outputs_asked.data()), served(s.served.data()), owners(s.owners.data()), stamps(s.stamps.data()),
+        next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
+        flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift),
+        words(net.request_words), asked_words(net.asked_words), depth(net.router.output_depth),
+        crossbar_cycles(net.router.crossbar_cycles), now(frame.now), by_age(net.router.arbiter == Arbiter::kAge),
+        uncharged(net.router.charged_at_switch ? 0 : 0xffff), learns(net.learns),
+        multi_cycle(net.router.multi_cycle_switch),
+        again(net.router.pipeline_cycles == 0 ? f.w.again.data() : nullptr) {}
+  Frame& f;
+  const Network& net;
+  State& s;
+  InputVc* const input_vcs;
+  OutputVc* const output_vcs;
+  Port* const ports;
+  const Channel* const channels;
+  u64* const requests;
+  u64* const asked;
+  u32* const served;
+  u32* const owners;
+  u32* const stamps;
+  Flit* const next;
+  Packet* const packets;
+  DelayLine<CreditEvent>* const credit_lines;
+  DelayLine<FlitEvent>* const flit_lines;
+  const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
+  const Cycle now;
+  const bool by_age;
+  // this value, OR-ed to a credit count, removes the limit by credits unless the switch takes the credits
+  const u32 uncharged;
+  const bool learns, multi_cycle;
+  // Heads that request a route in the next cycle, written without branches; null if the router has a pipeline.
+  u32* const again;
+  mutable u32 again_count = 0;
+};
+
+// A router's part of these arrays. `bit` is the number of an input VC in the router, as in the request masks.
+template <Shape kShape>
+struct Router {
+  Router(const Fabric& fabric, u32 router)
+      : x(fabric), id(router), first_port(router << x.radix_shift), first_vc(first_port << x.vc_shift),
+        inputs(&x.input_vcs[first_vc]), outputs(&x.output_vcs[first_vc]), ports(&x.ports[first_port]),
+        channels(&x.channels[first_port]), requests(&x.requests[std::size_t{first_port} * x.words]),
+        asked(&x.asked[router * x.asked_words]) {}
+  const Fabric& x;
+  const u32 id, first_port, first_vc;
+  InputVc* const inputs;          // by bit
+  OutputVc* const outputs;        // by local port << vc_shift | vc
+  Port* const ports;              // by local port
+  const Channel* const channels;  // by local port
+  u64* const requests;            // by local output port: mask of input VCs
+  u64* const asked;               // mask of output ports with a request
+
+  __attribute__((always_inline)) u32 words() const { return kShape.mask_words ? kShape.mask_words : x.words; }
+  __attribute__((always_inline)) u64* mask(u32 out_port) const { return &requests[out_port * words()]; }
+
+  // Calls visit(output port) for each port with a request, in cyclic order from port `start`.
+  template <class Visit>
+  __attribute__((always_inline)) void each_asked(u32 start, Visit&& visit) const {
+    if constexpr (kShape.few_ports) {
+      for (u64 turn = std::rotr(*asked, static_cast<int>(start)); turn; turn &= turn - 1)
+        visit((static_cast<u32>(__builtin_ctzll(turn)) + start) & 63);
+      return;
+    }
+    const u32 first = start / 64;
+    const u64 later = ~u64{0} << (start % 64);
+    for (u32 k = 0; k <= x.asked_words; k++) {
+      const u32 word = (first + k) % x.asked_words;
+      for (u64 turn = asked[word] & (k == 0 ? later : k == x.asked_words ? ~later : ~u64{0}); turn; turn &= turn - 1)
+        visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
+    }
+  }
+  bool any_asked() const {
+    if constexpr (kShape.few_ports) return *asked != 0;
+    return std::any_of(asked, asked + x.asked_words, [](u64 word) { return word != 0; });
+  }
+  __attribute__((always_inline)) void clear_request(u32 out_port, u32 bit) const {
+    u64* const own = mask(out_port);
+    // With one word of input VCs, there are at most 64 ports. So the mask of ports has one word, too.
+    if constexpr (kShape.mask_words == 1) {
+      const u64 left = own[0] &= ~(u64{1} << bit);
+      *asked &= ~(u64{left == 0} << out_port);  // without a branch, which would often be mispredicted
+    } else {
+      u64 left = own[bit / 64] &= ~(u64{1} << (bit % 64));
+      for (u32 k = 0; k < words(); k++) left |= own[k];
+      if (!left) asked[out_port / 64] &= ~(u64{1} << (out_port % 64));
+    }
+  }
+
+  // Whether crossbar ports stay busy after a grant. For bubble flow control the busy times are always kept.
+  __attribute__((always_inline)) bool timed() const { return !kShape.one_cycle && (kShape.bubble || x.multi_cycle); }
+  __attribute__((always_inline)) bool busy(Cycle until) const { return timed() && !passed(until, x.now); }
+};
+
+// A request of an input VC for an output.
+struct Request {
+  template <Shape kShape>
+  Request(const Router<kShape>& at, u32 out_port_, u32 bit_)
+      : out_port(out_port_), bit(bit_), in(&at.inputs[bit]), out(&at.outputs[out_port << at.x.vc_shift | in->out_vc]) {}
+  const u32 out_port, bit;
+  InputVc* const in;
+  OutputVc* const out;
+};
+
+// Bubble flow control (Puente et al., ICPP 1999): a packet that enters a ring, from a terminal or from another ring,
+// must leave room for one more packet. So a ring never fills up, and its packets can always advance
+// (see routing/torus/dimension_order.cpp). All packets have the same size.
+inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 out_port) {
+  const u16 ring = x.net.ring_of_output[out_port];
+  return ring == kNoRing || in.sent > 0 || x.net.ring_of_input[in_port] == ring ? 0 : x.net.most_packet_flits;
+}
+
+// Whether the flit in front can go to its output VC now. A request without room is parked.
+template <Shape kShape>
+inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, const Request& request) {
+  const Fabric& x = at.x;
+  const u32 out_port = request.out_port, bit = request.bit, v = at.first_vc | bit;
+  InputVc& in = *request.in;
+  OutputVc& out = *request.out;
+  const u32 output_vc = at.first_vc | out_port << x.vc_shift | in.out_vc;
+  const u32 room = kShape.output_buffers ? std::min<u32>(x.depth, out.credits | x.uncharged) - out.count : out.credits;
+  bool owned = false;
+  if constexpr (kShape.single_flit) {
+    if (room > 0) [[likely]]
+      return true;
+  } else {
+    const auto fits = [&] {
+      if constexpr (kShape.bubble)
+        return room >= slots_needed(x.f, in) + slots_to_spare(x, in, bit >> x.vc_shift, out_port);
+      return room >= slots_needed(x.f, in);
+    };
+    if (x.net.router.separate_vc_allocation && in.sent == 0) {
+      u32& owner = x.owners[output_vc];
+      if (x.net.router.parallel_vc_allocation && owner != v) return false;  // allocate_vcs() considers it again
+      // A head that wins the output VC requests the switch from the next cycle on. A packet that may not enter its ring
+      // yet must not block the packets in the ring, so it does not win the VC.
+      if (owner == kNone && (!kShape.bubble || fits())) {
+        owner = v;
+        x.s.owned_since[output_vc] = x.now;
+      }
+      if (owner == v && x.s.owned_since[output_vc] == x.now) return false;
+      owned = owner != v && (!kShape.bubble || owner != kNone);
+    } else if (!kShape.whole_packets) {  // a packet that keeps together never holds a VC from one cycle to the next
+      owned = in.sent == 0 && x.owners[output_vc] != kNone;
+    }
+    if (!owned && fits()) [[likely]]
+      return true;
+  }
+  at.clear_request(out_port, bit);
+  // The head chooses its output again, so it does not wait for this one.
+  if (!kShape.plain && x.net.routing_facts.reroutes && in.sent == 0) {
+    in.out_vc = kNoVc;
+    if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, at.first_port | out_port);
+    x.f.part.route_list.push_back(v);
+    return false;
+  }
+  if ((!kShape.output_buffers || x.uncharged == 0) && !owned) begin_stall(x.f, at.ports[out_port]);
+  park(x.f, out, v);
+  return false;
+}
+
+// VC allocation of router.vc_allocation=parallel. Each head that has no output VC gets the free VC of its class with
+// the most room. The heads of an output take turns as in switch allocation. A head that has got a VC requests the
+// switch from the next cycle on.
+template <Shape kShape>
+inline void allocate_vcs(const Router<kShape>& at) {
+  const Fabric& x = at.x;
+  const u32 words = at.words();
+  at.each_asked(0, [&](u32 out_port) {
+    OutputVc* const own = &at.outputs[out_port << x.vc_shift];
+    const u32 first_vc = at.first_vc | out_port << x.vc_shift;
+    u32* const owners = &x.owners[first_vc];
+    const u32 from = at.ports[out_port].next_request,
+              step = at.channels[out_port].kind == PortKind::kTerminal ? 1 : x.net.routing_facts.classes;
+    const u64 later = ~u64{0} << (from % 64);
+    for (u32 k = 0; k <= words; k++) {
+      const u32 word = (from / 64 + k) % words;
+      for (u64 m = at.mask(out_port)[word] & (k == 0 ? later : k == words ? ~later : ~u64{0}); m; m &= m - 1) {
+        const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m)), v = at.first_vc | bit;
+        InputVc& in = at.inputs[bit];
+        if (in.sent > 0 || owners[in.out_vc] == v) continue;
+        u32 best = kNone;
+        for (u32 vc = in.out_vc % step; vc < x.net.vcs; vc += step)
+          if (owners[vc] == kNone &&
+              (best == kNone || own[vc].credits - own[vc].count > own[best].credits - own[best].count))
+            best = vc;
+        if (best == kNone) continue;
+        in.out_vc = static_cast<u16>(best);
+        owners[best] = v;
+        x.s.owned_since[first_vc | best] = x.now;
+      }
+    }
+  });
+}
+
+// A packet that holds the crossbar from head to tail wins the switch. All its flits are accounted for at once
+// (train.hpp).
+template <Shape kShape>
+inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at, const Request& request) {
+  const Fabric& x = at.x;
+  const Network& net = x.net;
+  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift,
+            in_vc = bit & ((1u << x.vc_shift) - 1);
+  InputVc& in = *request.in;
+  const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port, id = packet_of(in.front);
+  OutputVc& out = *request.out;
+  Port& o = at.ports[out_port];
+  const Channel &back = at.channels[in_port], &channel = at.channels[out_port];
+  Packet& p = x.packets[id];
+  const u32 flits = p.flits;
+
+  const Flit packet = pop_packet(in, x.next, flits);
+  if (packet & kWatched) [[unlikely]]
+    watch(x.f, packet | kHead, "wins the switch to", output, vc);
+  x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
+  in.out_vc = kNoVc;
+  if (net.accounted_jobs) workload::account_left(x.f, v, output, id);
+  at.clear_request(out_port, bit);
+  if (x.learns) answer(x.f, back, id);
+  if (in.front != kNone) {
+    __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
+    request_next_route(x.f, v);
+  }
+  if (net.router.separate_vc_allocation) x.owners[output << x.vc_shift | vc] = kNone;
+  if (out.parked != kNoVc && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
+  x.f.part.totals.moves += flits;
+
+  // The crossbar's ports stay with the packet until its tail has passed. Without output buffers they drive the channel.
+  const u32 flit_cycles = kShape.output_buffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles);
+  const bool follows = net.router.flit_by_flit && flits > 1;
+  if (follows) [[unlikely]]
+    follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
+  Cycle last;
+  if constexpr (kShape.output_buffers) {
+    last = tail_passes(p, x.now, x.crossbar_cycles);
+    p.tail = last + 1;
+    enqueue_packet(x.f, o, out, output, vc, packet, flits, 1);
+    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.queue());
+  } else {
+    if (o.stalled) end_stall(x.f, o);
+    if (channel.kind != PortKind::kTerminal) {
+      out.credits = static_cast<u16>(out.credits - flits);
+      o.load += flits;
+      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.slots());
+    }
+    last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
+  }
+  at.ports[in_port].input_busy_until = follows ? kHeld : last + x.crossbar_cycles;
+  o.output_busy_until = follows ? kHeld : last + flit_cycles;
+}
+
+template <Shape kShape>
+inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const Request& request) {
+  if constexpr (kShape.whole_packets) return grant_packet(at, request);
+  const Fabric& x = at.x;
+  const Network& net = x.net;
+  State& s = x.s;
+  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift,
+            in_vc = bit & ((1u << x.vc_shift) - 1);
+  InputVc& in = *request.in;
+  const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port;
+  OutputVc& out = *request.out;
+  Port& o = at.ports[out_port];
+  const Channel &back = at.channels[in_port], &channel = at.channels[out_port];
+
+  const Flit flit = pop_flit<kShape.single_flit>(in, x.next, x.packets);
+  const bool head = kShape.single_flit || (flit & kHead), tail = kShape.single_flit || (flit & kTail);
+  if (!kShape.plain && (flit & kWatched)) [[unlikely]]
+    watch(x.f, flit, "wins the switch to", output, vc);
+
+  // The freed slot goes back upstream as a credit. Only the accounts of jobs read the field `job` of a credit.
+  const u16 job = kShape.plain ? u16{0} : x.packets[packet_of(flit)].job;
+  if constexpr (kShape.queued_credits) {
+    islip_port(net, net.islip.of(s), at.first_port | in_port).push_credit(in_vc, job);
+  } else if (kShape.single_flit || !net.router.packet_credits) {
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1, job});
+  } else if (tail) {
+    x.credit_lines[back.credit_line].push(
+        {back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[packet_of(flit)].flits, job});
+  }
+
+  if (head && x.learns) answer(x.f, back, packet_of(flit));
+  if (tail) {
+    in.out_vc = kNoVc;
+    if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
+    at.clear_request(out_port, bit);
+    if (kShape.single_flit && kShape.plain && x.again) {
+      // A prefetch of an unmapped address takes as long as a walk of the page tables.
+      __builtin_prefetch(&s.packets[packet_of(in.front == kNone ? flit : in.front)], 1);
+      x.again[x.again_count] = v;
+      x.again_count += in.count > 0;
+    } else if (in.count > 0) {
+      __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
+      request_next_route(x.f, v);
+    }
+    if (!kShape.single_flit) {
+      const bool owned = !head || net.router.separate_vc_allocation;
+      if (owned) x.owners[output << x.vc_shift | vc] = kNone;
+      // The age arbiter wakes one request at a time, and there may be room for the next request.
+      if (out.parked != kNoVc && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
+    }
+  } else {
+    if (in.count == 0) at.clear_request(out_port, bit);
+    x.owners[output << x.vc_shift | vc] = v;
+  }
+
+  x.f.part.totals.moves++;
+  if (at.timed()) {
+    at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
+    o.output_busy_until =
+        x.now + (kShape.output_buffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles));
+  }
+  if constexpr (kShape.output_buffers) {
+    enqueue_output<kShape.single_flit>(x.f, o, out, x.next, output, vc, flit, 1);
+    if (!kShape.plain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
+  } else {
+    if (o.stalled) end_stall(x.f, o);
+    const u16 slots = channel.kind != PortKind::kTerminal || net.router.terminal_credits;
+    out.credits = static_cast<u16>(out.credits - slots);
+    o.load += slots;
+    if (!kShape.plain && slots && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
+    put_on_channel<kShape.plain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
+  }
+}
+
+}  // namespace flitgym::switching

@@ -1,0 +1,106 @@
+// Trains: packets of several flits that keep together (router.crossbar_sharing=packet; Network::whole_packets).
+//
+// The model is that of Merlin's hr_router, extended by flit times:
+//   - The head of a packet takes and returns buffer slots and credits for all flits of the packet. It may win the
+//     switch only if its output VC has room for the whole packet. In the cycle in which it wins, its input VC returns
+//     all credits, and the next packet moves to the front. The packet leaves the output queue when its head starts on
+//     the channel.
+//   - The other flits may still be in the buffer when the credits return. At an input, this is safe if the crossbar is
+//     not slower than the links, because these flits then leave at least as fast as new flits can arrive. At an
+//     output, these flits act like flits in an extra register for the packet that is being sent.
+//   - A packet holds its crossbar input, its crossbar output and its channel until its tail has passed. Each flit takes
+//     one flit time there, and passes after it has arrived. If flits arrive more slowly, there are gaps between
+//     them, and no other packet uses the gaps.
+//   - A packet is delivered, and its flits are counted, when its tail reaches the terminal.
+//
+// A place is a buffer, the crossbar or a channel. Flit k passes a place when it has arrived, but not earlier than a
+// flit time after flit k - 1. If the arrival times are convex in k, the passing times are convex, too. In a NIC all
+// flits arrive at once. So, for any rates of links and crossbar, the last of n flits passes at
+//   max(time of the first + (n - 1) flit times, its own arrival).
+// No result depends on the flits between head and tail. Therefore a packet can move as a train. A train is one entry
+// per place with the time at which the packet's tail arrives (Packet::tail). follow.cpp implements the same model flit
+// by flit.
+#pragma once
+
+#include <algorithm>
+
+#include "core/stage/follow.hpp"
+#include "core/stage/stage.hpp"
+
+namespace flitgym {
+
+// train.cpp: the stages for packets that keep together.
+void arrivals_of_packets(Frame& f);
+void traversal_of_packets(Frame& f);
+
+// The cycle in which the tail of a packet passes a place that its head passes at `first`.
+inline Cycle tail_passes(const Packet& p, Cycle first, u32 flit_cycles) {
+  return std::max(first + (p.flits - 1u) * flit_cycles, p.tail);
+}
+
+template <class Vc>
+inline void push_packet(Vc& vc, Flit* next, Flit packet, u32 flits) {
+  if (vc.front == kNone) vc.front = packet;
+  else next[packet_of(vc.back)] = packet;
+  vc.back = packet;
+  vc.count = static_cast<u16>(vc.count + flits);
+}
+
+template <class Vc>
+inline Flit pop_packet(Vc& vc, const Flit* next, u32 flits) {
+  const Flit packet = vc.front;
+  vc.count = static_cast<u16>(vc.count - flits);
+  vc.front = front_after(vc, next);
+  return packet;
+}
+
+// A packet enters the queue of an output VC. Its head can leave after `delay` cycles.
+inline void enqueue_packet(Frame& f, Port& o, OutputVc& out, u32 port, u32 vc, Flit packet, u32 flits, u32 delay) {
+  push_packet(out, f.s.next.data(), packet, flits);
+  o.waiting_vcs |= 1u << vc;
+  o.queued += flits;
+  o.load += flits;
+  if (o.awake) return;
+  if (out.credits == 0) return begin_stall(f, o);
+  const u32 wake = f.net.router.wake_cycles;
+  if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + std::max(wake, delay));
+  else schedule_when_free(f, o, port);
+}
+
+// A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which the tail starts, or
+// kHeld if it is not known.
+inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, u32 flit_cycles) {
+  const Network& net = f.net;
+  const Channel& channel = net.channels[port];
+  Packet& p = f.s.packets[packet_of(packet)];
+  const bool all = p.flits == 1 || !net.router.flit_by_flit;
+  const FlitEvent head{net.vc_id(channel.peer, vc), packet | kHead | (all ? kTail : 0)};
+  Cycle last;
+  if (net.router.flit_by_flit) [[unlikely]] {
+    f.part.flit_lines.lines[channel.line].push(head);
+    last = p.flits == 1 ? f.now : kHeld;
+    follow_on_channel(f, port, vc, packet_of(packet));
+  } else {
+    last = tail_passes(p, f.now, flit_cycles);
+    p.tail = last + net.delays[channel.line];
+    if (net.is_nic(channel.peer)) {
+      f.part.tails_due.push(p.tail, head);
+      if (net.workload) {  // read when the tail arrives; may extend over two lines
+        const PacketPayload* const payload = &f.s.payloads[packet_of(packet)];
+        __builtin_prefetch(payload);
+        __builtin_prefetch(&payload->reserved);
+      }
+    } else {
+      f.part.flit_lines.lines[channel.line].push(head);
+    }
+  }
+  o.flits += p.flits;
+  // With packet_stepping=flit, follow_waits() counts the busy cycles.
+  const u32 busy = net.router.flit_by_flit ? 0 : last + channel.flit_cycles - f.now;
+  if (net.accounted_jobs) workload::account_sent(f, port, vc, packet | kHead, p.flits, busy);
+  if (packet & kWatched) [[unlikely]]
+    watch(f, packet | kHead, "leaves on the channel of", port, vc);
+  return last;
+}
+
+}  // namespace flitgym

@@ -1,0 +1,106 @@
+#include "simcore/text.hpp"
+
+#include <algorithm>
+#include <locale>
+#include <sstream>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+
+namespace flitgym::text {
+
+void fail(const Source& source, u32 line, const std::string& what) {
+  throw ConfigError(source.path + (line > 0 ? ":" + std::to_string(line) : "") + ": " + what);
+}
+
+std::string shown(std::string_view word) {
+  constexpr std::size_t kMost = 80;
+  std::size_t length = std::min(word.size(), kMost);
+  while (length < word.size() && length > 0 && (word[length] & 0xc0) == 0x80) length--;  // whole characters
+  return "'" + std::string(word.substr(0, length)) + (length < word.size() ? "..." : "") + "'";
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> found;
+  while (!(line = trimmed(line)).empty()) {
+    found.push_back(line.substr(0, line.find_first_of(" \t")));
+    line.remove_prefix(found.back().size());
+  }
+  return found;
+}
+
+bool starts_with_word(std::string_view line, std::string_view word) {
+  if (line.substr(0, word.size()) != word) return false;
+  const char next = line.size() > word.size() ? line[word.size()] : ' ';
+  return !(next == '_' || (next >= '0' && next <= '9') || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z'));
+}
+
+bool Lines::next() {
+  if (rest_.empty()) return false;
+  std::size_t end = std::min(rest_.find('\n'), rest_.size());
+  end = std::min(rest_.substr(0, end).find('\r'), end);
+  line_ = rest_.substr(0, end);
+  rest_.remove_prefix(std::min(end + (rest_.substr(end, 2) == "\r\n" ? 2 : 1), rest_.size()));
+  number_++;
+  worked(32 + line_.size());
+  return true;
+}
+
+u32 whole_number(const Source& source, u32 line, const std::string& what, std::string_view text, u32 least, u32 most) {
+  u64 value = 0;
+  bool digits = !text.empty();
+  for (const char c : text) {
+    digits &= c >= '0' && c <= '9';
+    value = std::min<u64>(10 * value + static_cast<u64>(c - '0'), u64{1} << 40);
+    if (!digits) break;
+  }
+  const std::string range = std::to_string(least) + " .. " + std::to_string(most);
+  if (!digits) fail(source, line, shown(text) + " is not a number for " + what + "; expected " + range);
+  if (value < least || value > most)
+    fail(source, line, std::string(text.substr(0, 40)) + " is out of range for " + what + "; expected " + range);
+  return static_cast<u32>(value);
+}
+
+namespace {
+
+// Reads digits with an optional point, which is much faster than a stream. Up to 15 digits the result is exact, because
+// the digits and the power of ten are both exact (Clinger 1990). False for any other text.
+bool plain_number(std::string_view text, double& value) {
+  static constexpr double kPowers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  u64 digits = 0;
+  std::size_t decimals = 0, points = 0;
+  for (const char c : text) {
+    if (c == '.') points++;
+    else if (c < '0' || c > '9') return false;
+    else digits = 10 * digits + static_cast<u64>(c - '0'), decimals += points;
+  }
+  if (text.size() == points || points > 1 || text.size() - points > 15) return false;
+  value = static_cast<double>(digits) / kPowers[decimals];
+  return true;
+}
+
+}  // namespace
+
+double real_number(const Source& source, u32 line, const std::string& what, std::string_view text, double least,
+                   double most) {
+  double value = 0;
+  bool known = plain_number(text, value);
+  if (!known) {
+    std::istringstream in{std::string(text)};
+    in.imbue(std::locale::classic());
+    known = (in >> value) && in.peek() == std::istringstream::traits_type::eof();
+  }
+  if (known && value >= least && value <= most) return value;
+  std::ostringstream range;
+  range << "; expected " << least << " .. " << most;
+  fail(source, line, shown(text) + (known ? " is out of range for " : " is not a number for ") + what + range.str());
+}
+
+}  // namespace flitgym::text

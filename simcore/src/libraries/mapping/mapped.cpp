@@ -1,0 +1,208 @@
+#include "mapping/mapped.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <numeric>
+
+#include "mapping/quality.hpp"
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/mapping/problem.hpp"
+#include "simcore/plugins.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym::workload {
+
+CommunicationMatrix between_nodes(const CommunicationMatrix& matrix, const Nodes& nodes,
+                                  const std::vector<u32>& rank_terminal) {
+  CommunicationMatrix kept;
+  kept.ranks = matrix.ranks;
+  const auto node = [&](u32 rank) { return nodes.of_terminal[rank_terminal[rank]]; };
+  for (u32 r = 0; r < matrix.ranks; r++) {
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
+      if (node(r) != node(matrix.peer[e])) {
+        kept.peer.push_back(matrix.peer[e]);
+        kept.bytes.push_back(matrix.bytes[e]);
+      }
+    kept.first.push_back(kept.peer.size());
+  }
+  return kept;
+}
+
+namespace {
+
+double cpu_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Communication of all ranks of all jobs. Jobs do not communicate with each other. Jobs with the same program are read
+// once.
+CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
+  CommunicationMatrix all;
+  std::map<const Program*, CommunicationMatrix> known;
+  for (const Job& job : jobs) {
+    const auto [at, added] = known.try_emplace(job.program.get());
+    if (added) at->second = communication_matrix(*job.program);
+    for (u32 r = 0; r < job.ranks; r++) all.add_rank(at->second, r, job.first_rank);
+  }
+  return all;
+}
+
+// Consecutive ranks of a job, which stay together on a node. With one rank per node, a set is a rank.
+struct RankSet {
+  u32 job, first, ranks;
+};
+struct RankSets {
+  std::vector<RankSet> all;
+  std::vector<u32> of_rank;  // [ranks]
+
+  RankSets(const std::vector<Job>& jobs, u32 most) {
+    for (u32 j = 0; j < jobs.size(); j++)
+      for (u32 r = 0; r < jobs[j].ranks; r++) {
+        if (r % most == 0) all.push_back({j, jobs[j].first_rank + r, 0});
+        all.back().ranks++;
+        of_rank.push_back(static_cast<u32>(all.size()) - 1);
+      }
+  }
+
+  // Bytes between the sets.
+  CommunicationMatrix matrix(const CommunicationMatrix& of_ranks) const {
+    CommunicationMatrix sums;
+    sums.ranks = static_cast<u32>(all.size());
+    std::map<u32, double> row;
+    for (u32 k = 0; k < all.size(); k++) {
+      row.clear();
+      for (u32 r = all[k].first; r < all[k].first + all[k].ranks; r++)
+        for (u64 e = of_ranks.first[r]; e < of_ranks.first[r + 1]; e++)
+          if (const u32 to = of_rank[of_ranks.peer[e]]; to != k) row[to] += of_ranks.bytes[e];
+      worked(1 + row.size());
+      for (const auto& [to, bytes] : row) {
+        sums.peer.push_back(to);
+        sums.bytes.push_back(bytes);
+      }
+      sums.first.push_back(sums.peer.size());
+    }
+    return sums;
+  }
+};
+
+// Rows and columns of the given ranks.
+CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u32>& ranks) {
+  std::vector<u32> number(matrix.ranks, kNone);
+  for (u32 k = 0; k < ranks.size(); k++) number[ranks[k]] = k;
+  CommunicationMatrix part;
+  part.ranks = static_cast<u32>(ranks.size());
+  for (const u32 r : ranks) {
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
+      if (number[matrix.peer[e]] != kNone) {
+        part.peer.push_back(number[matrix.peer[e]]);
+        part.bytes.push_back(matrix.bytes[e]);
+      }
+    part.first.push_back(part.peer.size());
+  }
+  return part;
+}
+
+std::vector<ParamSpec> mapping_params() {
+  std::vector<std::string> sets = {"any"};
+  for (const std::string& policy : placement_policies())
+    if (policy != "mapped") sets.push_back(policy);
+  return {
+      choice("mapping", "greedy", registered_names<mapping::MapperSpec>(),
+             "for placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order keeps their "
+             "order and serves as a start for mapping_refine"),
+      choice("mapping_refine", "threshold_accepting", {"threshold_accepting", "none"},
+             "how the mapping is improved afterwards"),
+      integer("mapping_steps", 1000000, 0, i64{1} << 50, "", "number of trials of threshold accepting"),
+      real(
+          "mapping_time_s", 0, 0, 1e6, "s",
+          "time limit of threshold accepting instead of mapping_steps, which makes the result depend on the machine; 0 "
+          "= use mapping_steps"),
+      choice("mapping_terminals", "any", sets,
+             "terminals that ranks may be mapped to: any = all free ones, all jobs together; or for each job the ones "
+             "that the named placement would give it"),
+  };
+}
+
+// All jobs are mapped together onto all free terminals, or each job onto the terminals that another placement would
+// give it (`mapping_terminals`). With several ranks per node, the ranks of a job are divided into sets of consecutive
+// ranks, and sets are mapped to nodes by the bytes between them.
+std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const Nodes& nodes,
+                                              const std::vector<Job>& jobs, std::vector<u32>& rank_terminal) {
+  const double began = cpu_seconds();
+  const CommunicationMatrix of_ranks = matrix_of(jobs);
+  const RankSets sets(jobs, nodes.ranks);
+  const CommunicationMatrix matrix = nodes.ranks == 1 ? of_ranks : sets.matrix(of_ranks);
+  const auto seed = params.seed("placement_seed");
+  std::vector<char> used(nodes.count, 0);
+  for (const u32 t : rank_terminal)
+    if (t != kNone) used[nodes.of_terminal[t]] = 1;
+  std::vector<u32> left(jobs.size(), 0);  // sets without a node
+  for (const RankSet& one : sets.all) left[one.job] += rank_terminal[one.first] == kNone;
+  const std::string& set = params.text("mapping_terminals");
+  std::vector<u32> free;  // the first terminals of free nodes
+  for (const u32 n : placement_order(net, nodes, set == "any" ? "linear" : set, seed, left))
+    if (!used[n]) free.push_back(nodes.first_terminal(n));
+  if (const auto wanted = std::accumulate(left.begin(), left.end(), u64{0}); wanted > free.size())
+    throw ConfigError("workload.placement: mapped needs " + std::to_string(wanted) + " free nodes, but only " +
+                      std::to_string(free.size()) + " are free of the terminals given to jobs; use fewer ranks");
+
+  auto facts = std::make_shared<MappingFacts>();
+  facts->mapper = params.text("mapping");
+  if (mapping::mapping_library().load) mapping::mapping_library().load(facts->mapper);
+  const mapping::MapperSpec& mapper = noted(registry<mapping::MapperSpec>().find(facts->mapper)->second);
+  const bool refine = params.text("mapping_refine") == "threshold_accepting";
+  const mapping::Refinement how{static_cast<u64>(params.integer("mapping_steps")), params.real("mapping_time_s")};
+  double start = 0, refined = 0;  // bytes x hops
+  const auto map = [&](const std::vector<u32>& mapped, const std::vector<u32>& terminals) {
+    if (mapped.empty()) return;
+    mapping::MappingProblem problem{mapping::application_graph(among(matrix, mapped)),
+                                    mapping::sites_of(net, terminals), seed};
+    const double ready = cpu_seconds();
+    const mapping::Mapping first = mapper.map(problem);
+    const double done = cpu_seconds();
+    const mapping::Mapping chosen = refine ? mapping::threshold_accepting(problem, first, how) : first;
+    facts->mapper_cpu_seconds += done - ready;
+    facts->refine_cpu_seconds += cpu_seconds() - done;
+    start += mapping::hop_bytes(problem, first);
+    refined += mapping::hop_bytes(problem, chosen);
+    for (u32 k = 0; k < mapped.size(); k++) {
+      const u32 node = nodes.of_terminal[problem.sites.terminal[chosen[k]]];
+      const RankSet& one = sets.all[mapped[k]];
+      for (u32 i = 0; i < one.ranks; i++) rank_terminal[one.first + i] = nodes.terminal(node, i);
+    }
+  };
+  std::vector<u32> chosen_sets;
+  std::size_t at = 0;
+  for (u32 j = 0; j < jobs.size(); j++) {
+    for (u32 k = 0; k < sets.all.size(); k++)
+      if (sets.all[k].job == j && rank_terminal[sets.all[k].first] == kNone) chosen_sets.push_back(k);
+    if (set == "any") continue;
+    map(chosen_sets, {free.begin() + static_cast<std::ptrdiff_t>(at),
+                      free.begin() + static_cast<std::ptrdiff_t>(at + chosen_sets.size())});
+    at += chosen_sets.size();
+    chosen_sets.clear();
+  }
+  if (set == "any") map(chosen_sets, free);
+  facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
+
+  const mapping::MappingQuality quality =
+      nodes.ranks == 1
+          ? mapping::quality_on_minimal_paths(net, of_ranks, rank_terminal)
+          : mapping::quality_on_minimal_paths(net, between_nodes(of_ranks, nodes, rank_terminal), rank_terminal);
+  facts->dilation = quality.dilation;
+  facts->start_dilation = quality.bytes > 0 ? quality.dilation + (start - refined) / quality.bytes : 0;
+  facts->worst_congestion = quality.worst_congestion;
+  facts->mean_congestion = quality.mean_congestion;
+  return facts;
+}
+
+const RankMapping mapping_of_ranks{mapping_params, map_ranks};
+const bool added = (rank_mapping() = &mapping_of_ranks, true);
+
+}  // namespace
+
+}  // namespace flitgym::workload

@@ -1,0 +1,111 @@
+#include "simcore/mapping/problem.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "simcore/error.hpp"
+#include "simcore/graph.hpp"
+#include "simcore/kind.hpp"
+#include "simcore/limits.hpp"
+
+namespace flitgym {
+
+template <>
+bool complete(const mapping::MapperSpec& spec) {
+  return spec.map;
+}
+FLITGYM_KIND(mapping::MapperSpec, "mapper")
+
+}  // namespace flitgym
+
+namespace flitgym::mapping {
+
+namespace {
+
+// The graph of routers, weighted by the number of cables. Every cable is visited from both ends and added once.
+WeightedGraph fabric_of(const Network& net) {
+  std::vector<WeightedEdge> edges;
+  for (u32 r = 0; r < net.routers; r++)
+    each_link(net, *net.graphs[0], r, [&](u32 k) {
+      worked(4);
+      if (const u32 next = net.next_router(net.port(r, k)); r < next) edges.push_back({r, next, 1.0});
+    });
+  return undirected(net.routers, std::move(edges));
+}
+
+void walk(const WeightedGraph& fabric, u32 from, std::vector<u32>& hops) {
+  hops.assign(fabric.vertices(), kNone);
+  std::vector<u32> found = {from};
+  hops[from] = 0;
+  for (std::size_t at = 0; at < found.size(); at++) {
+    worked(2 + fabric.end(found[at]) - fabric.begin(found[at]));
+    for (u64 e = fabric.begin(found[at]); e < fabric.end(found[at]); e++)
+      if (hops[fabric.peer[e]] == kNone) {
+        hops[fabric.peer[e]] = hops[found[at]] + 1;
+        found.push_back(fabric.peer[e]);
+      }
+  }
+}
+
+}  // namespace
+
+MappingLibrary& mapping_library() {
+  static MappingLibrary library;
+  return library;
+}
+
+Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
+  Sites sites;
+  std::vector<u32> site(net.routers, kNone);
+  for (const u32 t : terminals)
+    if (u32& s = site[net.terminal_router[t]]; s == kNone) {
+      s = sites.count++;
+      sites.router.push_back(net.terminal_router[t]);
+    }
+  sites.first_slot.assign(sites.count + 1, 0);
+  for (const u32 t : terminals) sites.first_slot[site[net.terminal_router[t]] + 1]++;
+  for (u32 s = 0; s < sites.count; s++) sites.first_slot[s + 1] += sites.first_slot[s];
+  std::vector<u32> next(sites.first_slot.begin(), sites.first_slot.end() - 1);
+  sites.terminal.resize(terminals.size());
+  sites.site_of.resize(terminals.size());
+  for (const u32 t : terminals) {
+    const u32 s = site[net.terminal_router[t]], slot = next[s]++;
+    sites.terminal[slot] = t;
+    sites.in_order.push_back(slot);
+    sites.site_of[slot] = s;
+  }
+
+  sites.fabric = fabric_of(net);
+  claim_memory(u64{sites.count} * sites.count * sizeof(u16), "workload.mapping",
+               "the hops between any two of " + std::to_string(sites.count) + " routers with terminals");
+  sites.hops.resize(std::size_t{sites.count} * sites.count);
+  const Graph& g = *net.graphs[0];
+  const bool known = !g.hops.empty() || (net.topology->closed && !net.damaged);
+  std::vector<u32> walked;
+  for (u32 a = 0; a < sites.count; a++) {
+    if (!known) walk(sites.fabric, sites.router[a], walked);
+    for (u32 b = 0; b < sites.count; b++) {
+      const u32 hops = known ? distance(net, g, sites.router[a], sites.router[b]) : walked[sites.router[b]];
+      if (hops > std::numeric_limits<u16>::max())
+        throw ConfigError(
+            "workload.placement: mapped needs a path between any two terminals; there is none from router " +
+            net.router_name(sites.router[a]) + " to router " + net.router_name(sites.router[b]));
+      sites.hops[std::size_t{a} * sites.count + b] = static_cast<u16>(hops);
+    }
+    worked(8 * sites.count);
+  }
+  return sites;
+}
+
+double hop_bytes(const MappingProblem& problem, const Mapping& mapping) {
+  const WeightedGraph& g = problem.application;
+  double sum = 0;
+  for (u32 r = 0; r < g.vertices(); r++) {
+    const u16* const hops = problem.sites.hops_from(problem.sites.site_of[mapping[r]]);
+    for (u64 e = g.begin(r); e < g.end(r); e++) sum += g.weight[e] * hops[problem.sites.site_of[mapping[g.peer[e]]]];
+    worked(2 + g.end(r) - g.begin(r));
+  }
+  return sum / 2;
+}
+
+}  // namespace flitgym::mapping

@@ -1,0 +1,176 @@
+#include "mapping/quality.hpp"
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "simcore/graph.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/tables/walk.hpp"
+
+namespace flitgym::mapping {
+
+namespace {
+
+// Distances: from the network if it has them, else from breadth-first search.
+class Hops {
+ public:
+  explicit Hops(const Network& net)
+      : net_(net), g_(*net.graphs[0]), known_(!g_.hops.empty() || (net.topology->closed && !net.damaged)) {}
+
+  // Hops from every router to router `to`.
+  void towards(u32 to, std::vector<u32>& hops) const {
+    if (known_) {
+      for (u32 r = 0; r < net_.routers; r++) hops[r] = distance(net_, g_, r, to);
+      worked(8 * net_.routers);
+      return;
+    }
+    std::fill(hops.begin(), hops.end(), kNone);
+    std::vector<u32> found = {to};
+    hops[to] = 0;
+    for (std::size_t at = 0; at < found.size(); at++)
+      each_link(net_, g_, found[at], [&](u32 k) {
+        worked(2);
+        const u32 next = net_.next_router(net_.port(found[at], k));
+        if (hops[next] == kNone) hops[next] = hops[found[at]] + 1, found.push_back(next);
+      });
+  }
+
+  // visit(port) for each port of a shortest path, given the hops to the end of the path.
+  template <class Visit>
+  void each_nearer(u32 router, u32 to, const std::vector<u32>& hops, Visit&& visit) const {
+    if (known_) {
+      // With parallel links between groups, a minimal port may lead to a router as far away as this one.
+      each_minimal(net_, g_, router, to, [&](u32 k) {
+        const u32 port = net_.port(router, k);
+        if (hops[net_.next_router(port)] < hops[router]) visit(port);
+      });
+      return;
+    }
+    each_link(net_, g_, router, [&](u32 k) {
+      const u32 port = net_.port(router, k);
+      if (hops[net_.next_router(port)] + 1 == hops[router]) visit(port);
+    });
+  }
+
+ private:
+  const Network& net_;
+  const Graph& g_;
+  const bool known_;
+};
+
+// Computes the quality from the bytes on each port.
+void weigh(const Network& net, const std::vector<double>& load, double hop_bytes, MappingQuality& q) {
+  if (q.bytes > 0) q.dilation = hop_bytes / q.bytes;
+  u32 links = 0;
+  for (u32 port = 0; port < net.router_ports; port++) {
+    if (!net.is_link(port) || !net.graphs[0]->usable(port)) continue;
+    links++;
+    const double congestion = load[port] * net.channels[port].flit_cycles / net.flit_cycles_host;
+    q.mean_congestion += congestion;
+    if (congestion > q.worst_congestion) q.worst_congestion = congestion, q.worst_port = port;
+  }
+  if (links) q.mean_congestion /= links;
+}
+
+}  // namespace
+
+MappingQuality quality_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
+                                        const std::vector<u32>& rank_terminal) {
+  MappingQuality q;
+  const Hops distances(net);
+  // The traffic between two routers, sorted by receiver.
+  struct Flow {
+    u32 to, from;
+    double bytes;
+  };
+  std::vector<Flow> flows;
+  claim_memory(matrix.peer.size() * sizeof(Flow) + 8 * net.router_ports, "workload.jobs",
+               "the traffic between routers");
+  for (u32 r = 0; r < matrix.ranks; r++)
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++) {
+      const u32 from = net.terminal_router[rank_terminal[r]], to = net.terminal_router[rank_terminal[matrix.peer[e]]];
+      q.bytes += matrix.bytes[e];
+      if (from != to) flows.push_back({to, from, matrix.bytes[e]});
+    }
+  std::sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
+    worked();
+    return a.to != b.to ? a.to < b.to : a.from < b.from;
+  });
+
+  std::vector<double> load(net.router_ports, 0.0), through(net.routers, 0.0), paths(net.routers, 0.0);
+  std::vector<u32> hops(net.routers), order(net.routers), begin;
+  double hop_bytes = 0;
+  for (std::size_t at = 0, end; at < flows.size(); at = end) {
+    const u32 to = flows[at].to;
+    distances.towards(to, hops);
+    u32 farthest = 0;
+    for (end = at; end < flows.size() && flows[end].to == to; end++) {
+      const u32 from = flows[end].from;
+      if (hops[from] == kNone)
+        throw ConfigError("workload: there is no path from router " + net.router_name(from) + " to router " +
+                          net.router_name(to));
+      through[from] += flows[end].bytes;
+      hop_bytes += flows[end].bytes * hops[from];
+      farthest = std::max(farthest, hops[from]);
+    }
+    // Routers in the order of their hops. Shortest paths are counted from the receiver outwards. Then the bytes are
+    // divided from the senders inwards.
+    begin.assign(farthest + 2, 0);
+    for (u32 r = 0; r < net.routers; r++)
+      if (hops[r] <= farthest) begin[hops[r] + 1]++;
+    for (u32 h = 0; h <= farthest; h++) begin[h + 1] += begin[h];
+    const u32 reached = begin[farthest + 1];
+    std::vector<u32> next(begin.begin(), begin.end() - 1);
+    for (u32 r = 0; r < net.routers; r++)
+      if (hops[r] <= farthest) order[next[hops[r]]++] = r;
+    paths[to] = 1;
+    for (u32 k = 1; k < reached; k++) {
+      double sum = 0;
+      distances.each_nearer(order[k], to, hops, [&](u32 port) { sum += paths[net.next_router(port)]; });
+      paths[order[k]] = sum;
+      worked(net.radix);
+    }
+    for (u32 k = reached; k-- > 1;) {
+      const u32 r = order[k];
+      if (through[r] == 0) continue;
+      const double each = through[r] / paths[r];
+      distances.each_nearer(r, to, hops, [&](u32 port) {
+        const u32 peer = net.next_router(port);
+        load[port] += each * paths[peer];
+        through[peer] += each * paths[peer];
+      });
+      through[r] = 0;
+      worked(net.radix);
+    }
+    through[to] = 0;
+  }
+  weigh(net, load, hop_bytes, q);
+  return q;
+}
+
+MappingQuality quality_under_table(const Network& net, const tables::ForwardingTable& table,
+                                   const workload::CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal) {
+  const tables::ChannelGraph g = tables::channel_graph(net);
+  tables::check_table(g, table);
+  MappingQuality q;
+  std::vector<double> load(net.router_ports, 0.0);
+  double hop_bytes = 0;
+  const u32 addresses = 1u << table.lmc;
+  for (u32 r = 0; r < matrix.ranks; r++)
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++) {
+      const u32 from = net.terminal_router[rank_terminal[r]], to = rank_terminal[matrix.peer[e]];
+      q.bytes += matrix.bytes[e];
+      if (from == net.terminal_router[to]) continue;
+      const double each = matrix.bytes[e] / addresses;
+      for (u32 k = 0; k < addresses; k++)
+        tables::each_channel(g, table, from, to << table.lmc | k, [&](u32 channel) {
+          load[net.port(g.from[channel], g.port[channel])] += each;
+          hop_bytes += each;
+          worked(4);
+        });
+    }
+  weigh(net, load, hop_bytes, q);
+  return q;
+}
+
+}  // namespace flitgym::mapping

@@ -1,0 +1,67 @@
+// Shared by the readers of network files: nodes, cables and their attributes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "readers/fabric.hpp"
+#include "simcore/text.hpp"
+
+namespace flitgym::fabric {
+
+using namespace text;
+
+// Sets the attribute `key` of a cable: latency_ns, bandwidth_gb_per_s or kind. An empty value is ignored.
+void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value);
+inline const std::vector<std::string> kCableAttributes = {"latency_ns", "bandwidth_gb_per_s", "kind"};
+
+// A fabric that grows while its file is read.
+class Builder {
+ public:
+  explicit Builder(const Source& source) : source_(source) {}
+
+  u32 node(std::string_view name, u32 line);  // the node of this name; creates it if there is none
+  u32 find(std::string_view name) const;      // kNone if there is none
+  std::vector<std::string> names() const;     // names of all nodes, for did_you_mean
+  // Sets host or switch. It is an error if another line gives the other type. A default does not count as a line.
+  void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
+  bool any_type() const { return any_type_; }
+  bool typed(u32 node) const { return typed_[node] > 0; }  // does a line give its type?
+  // `most`: largest number of cables at one node. It bounds the number of cables that a short text can create.
+  void add(const Fabric::Cable& cable, u32 most = kMaxRadix);
+
+  const Source& source() const { return source_; }
+  Fabric fabric;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  const Source& source_;
+  std::unordered_map<std::string, u32, Hash, std::equal_to<>> ids_;
+  std::vector<u32> typed_, ends_;  // per node: the line that gives its type (0 = none), and the number of its cables
+  bool any_type_ = false;
+};
+
+// The keywords in which the formats of `ibnetdiscover` and `ibsim` differ. Both have one record per node.
+struct Records {
+  std::string format;
+  std::vector<std::string> hosts;    // first words of a host's record
+  std::vector<std::string> ignored;  // first words of lines that are ignored
+  // First words of lines that are refused, and the error message.
+  std::vector<std::pair<std::string, std::string>> refused;
+  bool peer_port_may_lack;  // [1] "peer" means [1] "peer"[1]
+};
+Fabric read_records(const Source& source, const Records& words);
+
+Fabric read_csv(const Source& source);
+Fabric read_dot(const Source& source);
+Fabric read_edges(const Source& source);
+Fabric read_ibnetdiscover(const Source& source);
+Fabric read_ibsim(const Source& source);
+
+}  // namespace flitgym::fabric

@@ -1,0 +1,377 @@
+#include "readers/goal_binary.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "readers/flat_rank.hpp"
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/plain_file.hpp"
+#include "simcore/program_totals.hpp"
+
+namespace flitgym::workload {
+
+namespace goal_binary {
+
+namespace {
+
+constexpr u64 kMark = 4223;      // MAGIC_COOKIE of LogGOPSim
+constexpr u64 kUsedMark = 2342;  // MAGIC_COOKIE_INVALID: a run with --save-mem has changed the file
+constexpr u64 kOrigin = 8;       // offsets count from here
+constexpr u64 kHeader = 14;      // bytes ahead of the table of the ranks
+constexpr u64 kTableEntry = 16, kSectionHeader = 8, kRecord = 39, kNumber = 4;
+constexpr u64 kCpus = 12, kNics = 13;  // places of the largest cpu and nic in the header
+constexpr u64 kLargestSize = std::numeric_limits<i64>::max();
+constexpr u32 kLargestTag = std::numeric_limits<i32>::max(), kAny = 0xffffffff;
+// Records of the schedules of LogGOPSim2 are longer.
+constexpr const char* kOtherVersion =
+    "; if the file is whole, it has another version of the format, such as LogGOPSim2's: make it from its text again, "
+    "with LogGOPSim's txt2bin or flitgym trace convert";
+constexpr u8 kSendType = 1, kReceiveType = 2, kCalcType = 3;
+// Places of the fields in a record.
+enum Field : u64 {
+  kWaits = 0,
+  kType = 4,
+  kPeer = 5,
+  kSize = 9,
+  kTag = 17,
+  kCpu = 21,
+  kNic = 22,
+  kEnds = 23,
+  kStarts = 31
+};
+
+static_assert(std::endian::native == std::endian::little);
+template <class T>
+T load(const u8* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// The part of the file that belongs to a rank.
+struct Section {
+  const u8* file;
+  u64 begin, end;  // bytes of the file
+  u32 ops = 0, roots = 0;
+
+  u64 root(u64 k) const { return begin + kSectionHeader + kNumber * k; }
+  u64 record(u64 op) const { return root(roots) + kRecord * op; }
+  u64 successor(u64 k) const { return record(ops) + kNumber * k; }
+  u64 successors() const { return (end - record(ops)) / kNumber; }
+  template <class T>
+  T field(u64 op, Field at, u64 more = 0) const {
+    return load<T>(file + record(op) + at + more);
+  }
+};
+
+struct BinaryGoal : Program {
+  MappedFile file;
+  std::string path;
+
+  BinaryGoal(const std::string& name, const std::string& expected) : file(name, expected), path(name) {}
+
+  Section section(u32 rank) const {
+    const u8* const entry = file.data() + kHeader + kTableEntry * rank;
+    Section s{file.data(), kOrigin + load<u64>(entry), kOrigin + load<u64>(entry + 8)};
+    s.ops = load<u32>(file.data() + s.begin);
+    s.roots = load<u32>(file.data() + s.begin + 4);
+    return s;
+  }
+
+  u64 blocks(u32 rank) const override { return section(rank).ops > 0; }
+
+  void block(u32 rank, u64, Block& out) const override {
+    const Section s = section(rank);
+    out.ops.reserve(s.ops);
+    out.dependencies.reserve(s.successors());
+    for (u32 k = 0; k < s.ops; k++) {
+      const u8 type = s.field<u8>(k, kType);
+      Op op{s.field<u64>(k, kSize), 0, 0, OpKind::kCalc, s.field<u8>(k, kCpu), 0, {}};
+      if (type != kCalcType) {
+        op.kind = type == kSendType ? OpKind::kSend : OpKind::kReceive;
+        op.peer = s.field<u32>(k, kPeer);
+        op.tag = s.field<i32>(k, kTag);
+        op.nic = s.field<u8>(k, kNic);
+      }
+      out.ops.push_back(op);
+      for (const Field list : {kEnds, kStarts})
+        for (u32 n = s.field<u32>(k, list), at = s.field<u32>(k, list, 4), j = 0; j < n; j++)
+          out.dependencies.push_back({k, load<u32>(s.file + s.successor(u64{at} + j)), list == kStarts});
+    }
+  }
+
+  std::string where(u32 rank, u64, u32 op) const override {
+    return path + ":byte " + std::to_string(section(rank).record(op));
+  }
+};
+
+// Checks every number of a file ahead of its use. check_program() checks peers, cycles and partners of messages.
+class Checker {
+ public:
+  explicit Checker(const BinaryGoal& program)
+      : program_(program), data_(program.file.data()), size_(program.file.size()) {}
+
+  u32 ranks() const {
+    if (size_ < kHeader) fail(size_, "the file ends here", "a header of " + text(kHeader) + " bytes");
+    const u64 mark = load<u64>(data_), ranks = load<u32>(data_ + 8), end = kHeader + kTableEntry * ranks;
+    if (mark == kUsedMark)
+      fail(0, "a run of LogGOPSim with --save-mem has used up this schedule", "a schedule as txt2bin writes it");
+    if (mark != kMark) fail(0, "the mark is " + text(mark), text(kMark) + ", the mark of a binary GOAL schedule");
+    if (ranks == 0 || ranks == kNone) fail(8, text(ranks) + " ranks", "1 .. " + text(kNone - 1));
+    if (end > size_)
+      fail(8,
+           "the table of " + text(ranks) + " ranks would end at byte " + text(end) + ", and the file ends at byte " +
+               text(size_),
+           "a whole file");
+    return static_cast<u32>(ranks);
+  }
+
+  void sections(u32 ranks) {
+    u64 from = kHeader + kTableEntry * ranks, largest = 0;
+    for (rank_ = 0; rank_ < ranks; rank_++) {
+      const Section s = section(from);
+      largest = std::max(largest, sizeof(Op) * s.ops + sizeof(Dependency) * s.successors());
+      from = s.end;
+    }
+    rank_ = kNone;
+    if (from != size_) fail(from, text(size_ - from) + " bytes follow the last section", "the end of the file");
+    claim_memory(largest, program_.path, "the operations of the largest rank");
+    for (rank_ = 0; rank_ < ranks; rank_++) {
+      const Section s = program_.section(rank_);
+      for (op_ = 0; op_ < s.ops; op_++) record(s);
+      successors(s);
+      order(s);
+    }
+  }
+
+ private:
+  // The section of a rank, which may begin at byte `from`. Sections that overlap would take more time and memory than
+  // the size of the file suggests.
+  Section section(u64 from) const {
+    worked(64);
+    const u64 entry = kHeader + kTableEntry * rank_;
+    const u64 begin = load<u64>(data_ + entry), end = load<u64>(data_ + entry + 8), last = size_ - kOrigin;
+    if (begin < from - kOrigin || begin > end)
+      fail(entry, "the section begins at offset " + text(begin) + " and ends at offset " + text(end),
+           "sections in the order of the ranks, from offset " + text(from - kOrigin) + " on");
+    if (end > last)
+      fail(entry + 8, "the section ends at offset " + text(end) + ", and the file ends at offset " + text(last),
+           "a whole file");
+    if (end - begin < kSectionHeader)
+      fail(entry, "the section has " + text(end - begin) + " bytes", "at least " + text(kSectionHeader));
+    const Section s = program_.section(rank_);
+    const u64 least = kSectionHeader + kNumber * s.roots + kRecord * s.ops;
+    if (least > end - begin || (end - begin - least) % kNumber != 0)
+      fail(s.begin,
+           text(s.ops) + " operations and " + text(s.roots) + " roots take " + text(least) +
+               " bytes, and the section has " + text(end - begin),
+           text(least) + " bytes and 4 for each dependency" + kOtherVersion);
+    return s;
+  }
+
+  void record(const Section& s) const {
+    worked(16);
+    const u64 at = s.record(op_), size = s.field<u64>(op_, kSize);
+    const u8 type = s.field<u8>(op_, kType), cpu = s.field<u8>(op_, kCpu), nic = s.field<u8>(op_, kNic);
+    const u32 tag = s.field<u32>(op_, kTag), peer = s.field<u32>(op_, kPeer);
+    const bool calc = type == kCalcType, any = type == kReceiveType;
+    if (!calc && !any && type != kSendType)
+      fail(at + kType, "the type is " + text(type), std::string("1 (send), 2 (receive) or 3 (calc)") + kOtherVersion);
+    if (size > kLargestSize)
+      fail(at + kSize, text(size) + (calc ? " ns" : " bytes") + " are out of range", "0 .. " + text(kLargestSize));
+    if (!calc && peer >= program_.ranks && !(any && peer == kAny))
+      fail(at + kPeer, "rank " + text(peer) + " does not exist",
+           "a rank 0 .. " + text(program_.ranks - 1) + (any ? ", or 4294967295 for any" : ""));
+    if (!calc && tag > kLargestTag && !(any && tag == kAny))
+      fail(at + kTag, "tag " + text(tag) + " is out of range",
+           "0 .. " + text(kLargestTag) + (any ? ", or 4294967295 for any" : ""));
+    if (cpu > data_[kCpus]) fail(at + kCpu, "cpu " + text(cpu), "at most the header's " + text(data_[kCpus]));
+    if (!calc && nic > data_[kNics]) fail(at + kNic, "nic " + text(nic), "at most the header's " + text(data_[kNics]));
+  }
+
+  // The lists of successors. They have as many entries as the section holds, so they bound the work.
+  void successors(const Section& s) {
+    waits_.assign(s.ops, 0);
+    u64 listed = 0;
+    const u64 held = s.successors();
+    for (op_ = 0; op_ < s.ops; op_++)
+      for (const Field list : {kEnds, kStarts}) {
+        const u64 count = s.field<u32>(op_, list), first = s.field<u32>(op_, list, 4), at = s.record(op_) + list;
+        if (count == 0) continue;
+        worked(count);
+        listed += count;
+        if (first + count > held || listed > held)
+          fail(at,
+               text(count) + " successors from index " + text(first) + " on, " + text(listed) +
+                   " of the rank so far, but the section holds " + text(held),
+               "no more than it holds");
+        for (u64 k = first; k < first + count; k++) {
+          const u32 after = load<u32>(s.file + s.successor(k));
+          if (after >= s.ops) fail(s.successor(k), "successor " + text(after), "an operation 0 .. " + text(s.ops - 1));
+          waits_[after]++;
+        }
+      }
+    op_ = kNone;
+    if (listed != held)
+      fail(s.successor(0), "the operations list " + text(listed) + " successors, and the section holds " + text(held),
+           std::string("equal numbers") + kOtherVersion);
+  }
+
+  // The number of dependencies of each operation, and the roots.
+  void order(const Section& s) {
+    u64 free = 0;
+    for (op_ = 0; op_ < s.ops; op_++) {
+      const u32 stated = s.field<u32>(op_, kWaits);
+      if (stated != waits_[op_])
+        fail(s.record(op_), text(stated) + " dependencies, but " + text(waits_[op_]) + " operations list it",
+             "equal numbers; a run of LogGOPSim with --save-mem changes them in the file");
+      free += stated == 0;
+    }
+    op_ = kNone;
+    if (free != s.roots)
+      fail(s.begin + 4, text(s.roots) + " roots", text(free) + ", the number of operations without dependencies");
+    for (u64 k = 0; k < s.roots; k++) {
+      const u32 root = load<u32>(s.file + s.root(k));
+      if (root >= s.ops || waits_[root] != 0)
+        fail(s.root(k), "root " + text(root), "an operation without dependencies, listed once");
+      waits_[root] = kNone;
+    }
+  }
+
+  static std::string text(u64 number) { return std::to_string(number); }
+
+  [[noreturn]] void fail(u64 byte, const std::string& found, const std::string& expected) const {
+    std::string place = program_.path + ": byte " + text(byte);
+    if (rank_ != kNone && op_ != kNone) place += " (rank " + text(rank_) + ", operation " + text(op_) + ")";
+    else if (rank_ != kNone) place += " (rank " + text(rank_) + ")";
+    throw ConfigError(place + ": " + found + "; expected " + expected);
+  }
+
+  const BinaryGoal& program_;
+  const u8* const data_;
+  const u64 size_;
+  u32 rank_ = kNone, op_ = kNone;  // for messages
+  std::vector<u32> waits_;         // [operations of the rank] dependencies; kNone: a root that is listed
+};
+
+// The sections of all ranks, one after the other.
+class Writer {
+ public:
+  explicit Writer(u32 ranks) : ranks_(ranks) {
+    bytes_.resize(kHeader + kTableEntry * ranks);
+    store(0, kMark);
+    store(8, ranks);
+  }
+
+  void rank(const Program& program, u32 rank) {
+    ops_.clear(), dependencies_.clear();
+    const u64 begin = bytes_.size();
+    flatten_rank(program, rank, *this);
+    section();
+    store(kHeader + kTableEntry * rank, begin - kOrigin);
+    store(kHeader + kTableEntry * rank + 8, bytes_.size() - kOrigin);
+  }
+
+  std::string take() {
+    bytes_[kCpus] = static_cast<char>(cpus_), bytes_[kNics] = static_cast<char>(nics_);
+    return std::move(bytes_);
+  }
+
+  // ---- the calls of flatten_rank() ----
+
+  void block(const Block& block) {
+    output_.holds(bytes_.size() + kRecord * (ops_.size() + block.ops.size()), ranks_);
+    if (ops_.size() + 2 * block.ops.size() >= kNone || dependencies_.size() + block.dependencies.size() >= kNone / 2)
+      throw ConfigError(
+          "Program.to_goal_binary(): a rank has too many operations; the format numbers them with 32 bits");
+  }
+  void op(const Op& op) { ops_.push_back(op); }
+  void depend(u64 after, u64 before, bool on_start) {
+    dependencies_.push_back({static_cast<u32>(before), static_cast<u32>(after), on_start});
+  }
+
+ private:
+  void section() {
+    // Sorts the successors by operation, and the ends ahead of the starts. Their order is kept otherwise.
+    const std::size_t ops = ops_.size();
+    first_.assign(2 * ops + 1, 0), waits_.assign(ops, 0), successors_.resize(dependencies_.size());
+    for (const Dependency& d : dependencies_) first_[list(d) + 1]++, waits_[d.after]++;
+    for (std::size_t k = 0; k < 2 * ops; k++) first_[k + 1] += first_[k];
+    next_.assign(first_.begin(), first_.end() - 1);
+    for (const Dependency& d : dependencies_) successors_[next_[list(d)]++] = d.after;
+
+    put(static_cast<u32>(ops));
+    put(static_cast<u32>(std::count(waits_.begin(), waits_.end(), 0u)));
+    for (u32 k = 0; k < ops; k++)
+      if (waits_[k] == 0) put(k);
+    for (std::size_t k = 0; k < ops; k++) record(ops_[k], waits_[k], &first_[2 * k]);
+    for (const u32 after : successors_) put(after);
+  }
+
+  void record(const Op& op, u32 waits, const u32* first) {
+    const bool calc = op.kind == OpKind::kCalc;
+    const u8 nic = calc ? 0 : op.nic;
+    cpus_ = std::max(cpus_, op.cpu), nics_ = std::max(nics_, nic);
+    put(waits);
+    put(calc ? kCalcType : op.kind == OpKind::kSend ? kSendType : kReceiveType);
+    put(calc ? u32{0} : op.peer);
+    put(op.size);
+    put(calc ? u32{0} : static_cast<u32>(op.tag));
+    put(op.cpu), put(nic);
+    put(first[1] - first[0]), put(first[0]);
+    put(first[2] - first[1]), put(first[1]);
+  }
+
+  static std::size_t list(const Dependency& d) { return 2 * std::size_t{d.before} + d.on_start; }
+  template <class T>
+  void put(T number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  template <class T>
+  void store(u64 at, T number) {
+    std::memcpy(bytes_.data() + at, &number, sizeof number);
+  }
+
+  GrowingOutput output_{"Program.to_goal_binary()"};
+  const u32 ranks_;
+  std::string bytes_;
+  u8 cpus_ = 0, nics_ = 0;
+  // The current rank. first_: [2 x operations + 1] first successor at the end and at the start of each operation.
+  std::vector<Op> ops_;
+  std::vector<Dependency> dependencies_;
+  std::vector<u32> first_, next_, waits_, successors_;
+};
+
+}  // namespace
+
+}  // namespace goal_binary
+
+bool is_goal_binary(const std::string& path) {
+  using goal_binary::kMark, goal_binary::kUsedMark;
+  const std::string begin = read_plain_begin(path, "; expected a GOAL schedule", sizeof kMark);
+  if (begin.size() < sizeof kMark) return false;
+  const u64 mark = goal_binary::load<u64>(reinterpret_cast<const u8*>(begin.data()));
+  return mark == kMark || mark == kUsedMark;
+}
+
+std::shared_ptr<const Program> read_goal_binary(const std::string& path) {
+  const auto program = std::make_shared<goal_binary::BinaryGoal>(path, "; expected a binary GOAL schedule");
+  goal_binary::Checker checker(*program);
+  program->ranks = checker.ranks();
+  checker.sections(program->ranks);
+  check_program(*program, path);
+  return program;
+}
+
+std::string write_goal_binary(const Program& program) {
+  goal_binary::Writer writer(program.ranks);
+  for (u32 rank = 0; rank < program.ranks; rank++) writer.rank(program, rank);
+  return writer.take();
+}
+
+}  // namespace flitgym::workload

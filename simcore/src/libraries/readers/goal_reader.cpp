@@ -1,0 +1,402 @@
+// Parses the text in one pass, without copying words. Operations and dependencies go into flat arrays. Lines and
+// columns are computed only for an error.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "readers/goal.hpp"
+#include "readers/goal_binary.hpp"
+#include "readers/goal_labels.hpp"
+#include "simcore/check_program.hpp"
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/plain_file.hpp"
+
+namespace flitgym::workload {
+
+namespace {
+
+struct GoalProgram : Program {
+  std::string file;
+  std::vector<Op> ops;                                // operations of all ranks
+  std::vector<u32> lines;                             // [operations] line number
+  std::vector<Dependency> dependencies;               // operations are numbered within their rank
+  std::vector<u64> first_op{0}, first_dependency{0};  // [ranks + 1]
+
+  u64 blocks(u32 rank) const override { return first_op[rank] < first_op[rank + 1]; }
+  void block(u32 rank, u64, Block& out) const override {
+    out.ops.assign(ops.begin() + at(first_op[rank]), ops.begin() + at(first_op[rank + 1]));
+    out.dependencies.assign(dependencies.begin() + at(first_dependency[rank]),
+                            dependencies.begin() + at(first_dependency[rank + 1]));
+  }
+  std::string where(u32 rank, u64, u32 op) const override {
+    return file + ":" + std::to_string(lines[first_op[rank] + op]);
+  }
+
+  static std::ptrdiff_t at(u64 index) { return static_cast<std::ptrdiff_t>(index); }
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+// Quotes a word for a message. Long words are truncated.
+std::string quoted(std::string_view word) {
+  constexpr std::size_t kMost = 80;
+  return "'" + std::string(word.substr(0, kMost)) + (word.size() > kMost ? "..." : "") + "'";
+}
+
+constexpr u64 kLargestSize = std::numeric_limits<i64>::max();
+constexpr u64 kLargestTag = std::numeric_limits<i32>::max();
+
+class Reader {
+ public:
+  Reader(const std::string& text, const std::string& file)
+      : text_(text.data()), end_(text.data() + text.size()), p_(text_), out_(std::make_shared<GoalProgram>()) {
+    out_->file = file;
+  }
+
+  std::shared_ptr<const Program> read() {
+    across_lines();
+    if (word() != "num_ranks") fail(word_, unexpected("num_ranks N"));
+    ranks_ = out_->ranks = static_cast<u32>(number("the number of ranks", 1, kNone - 1));
+    for (u32 rank = 0; rank < ranks_; rank++) read_rank(rank);
+    across_lines();
+    if (p_ != end_)
+      fail(p_, here() + " after the last of " + std::to_string(ranks_) + " ranks; expected the end of the file");
+    check_messages();
+    return out_;
+  }
+
+ private:
+  // ---- words ----
+
+  // Skips blanks and comments. The end of a line is a token of the grammar.
+  void blanks() {
+    for (;;) {
+      if (*p_ == '/' && (p_[1] == '/' || p_[1] == '*')) comment();
+      else if (*p_ == ' ' || *p_ == '\t' || *p_ == '\r') p_++;
+      else return;
+    }
+  }
+  void across_lines() {
+    for (blanks(); *p_ == '\n'; blanks()) p_++, line_++;
+  }
+  void comment() {
+    const char* const begin = p_;
+    const bool to_end_of_line = p_[1] == '/';
+    for (p_ += 2; p_ < end_; p_++) {
+      if (*p_ == '\n' && to_end_of_line) return;
+      line_ += *p_ == '\n';
+      if (!to_end_of_line && *p_ == '*' && p_[1] == '/') {
+        p_ += 2;
+        return;
+      }
+    }
+    if (!to_end_of_line) fail(begin, "the comment is not closed; expected */");
+  }
+
+  // The word that begins here, or an empty one. Sets word_ to the current position in both cases.
+  std::string_view word() {
+    blanks();
+    word_ = p_;
+    if (is_letter(*p_))
+      while (is_letter(*p_) || is_digit(*p_) || *p_ == '_') p_++;
+    return {word_, static_cast<std::size_t>(p_ - word_)};
+  }
+  bool take(std::string_view wanted) {
+    if (word() == wanted) return true;
+    p_ = word_;
+    return false;
+  }
+  void expect(std::string_view wanted) {
+    if (!take(wanted)) fail(word_, unexpected(std::string(wanted)));
+  }
+  void expect(char wanted, const char* what) {
+    blanks();
+    if (*p_ != wanted) fail(p_, here() + "; expected " + what);
+    p_++;
+  }
+
+  u64 number(const char* what, u64 least, u64 most) {
+    blanks();
+    word_ = p_;
+    if (!is_digit(*p_)) fail(p_, here() + "; expected " + what + ", a number " + range(least, most));
+    u64 value = 0;
+    bool large = false;
+    for (; is_digit(*p_); p_++) {
+      const u64 digit = static_cast<u64>(*p_ - '0');
+      large |= value > (~u64{0} - digit) / 10;
+      value = 10 * value + digit;
+    }
+    if (large || value < least || value > most)
+      fail(word_, std::string(word_, p_) + " is out of range for " + what + "; expected " + range(least, most));
+    return value;
+  }
+  bool minus_one() {
+    blanks();
+    word_ = p_;
+    if (p_[0] != '-' || p_[1] != '1' || is_digit(p_[2])) return false;
+    p_ += 2;
+    return true;
+  }
+
+  // ---- statements ----
+
+  void read_rank(u32 rank) {
+    worked(32);
+    across_lines();
+    const char* const begin = p_;
+    if (!take("rank")) {
+      const std::string next = "rank " + std::to_string(rank) + " of " + std::to_string(ranks_) + " (0 .. " +
+                               std::to_string(ranks_ - 1) + ")";
+      fail(p_, p_ == end_ ? "the file ends here; expected " + next : unexpected(next));
+    }
+    if (const u64 given = number("a rank", 0, kNone - 1); given != rank) {
+      const std::string found = "rank " + std::to_string(given);
+      fail(begin, (given >= ranks_ ? found + " does not exist, num_ranks is " + std::to_string(ranks_)
+                                   : found + " is out of order") +
+                      "; expected rank " + std::to_string(rank) + "; ranks must ascend from 0 to " +
+                      std::to_string(ranks_ - 1));
+    }
+    expect('{', "'{'");
+
+    rank_ = rank;
+    labels_.clear();
+    written_.clear();
+    for (across_lines(); *p_ != '}'; across_lines()) read_statement();
+    p_++;
+
+    const std::span mine = std::span(out_->dependencies).subspan(out_->first_dependency.back());
+    if (const auto cycle = find_cycle(ops_of_rank(), mine); !cycle.empty()) fail_cycle(cycle, mine);
+    out_->first_op.push_back(out_->ops.size());
+    out_->first_dependency.push_back(out_->dependencies.size());
+  }
+
+  void read_statement() {
+    std::string_view first = word();
+    worked(32 + first.size());
+    if (first.empty()) {
+      if (p_ == end_) fail(p_, "the file ends inside rank " + std::to_string(rank_) + "; expected '}'");
+      fail(p_, here() + "; expected a statement: calc, send, recv, LABEL: or LABEL requires LABEL, or '}'");
+    }
+    if (first != "calc" && first != "send" && first != "recv") {
+      const std::string_view label = first;
+      const char* const begin = word_;
+      blanks();
+      if (*p_ == ':') {
+        p_++;
+        if (const u32 other = labels_.insert(label, ops_of_rank()); other != kNone)
+          fail(begin, "label " + quoted(label) + " is already on line " + std::to_string(line_of(other)) +
+                          "; expected a unique label within rank " + std::to_string(rank_));
+        first = word();
+      } else {
+        read_dependency(begin, label);
+        return end_of_line("the end of the line");
+      }
+    }
+    read_op(first);
+  }
+
+  void read_op(std::string_view kind) {
+    Op op{};
+    const u32 line = line_;
+    if (kind == "calc") {
+      op.kind = OpKind::kCalc;
+      op.size = number("a time in nanoseconds", 0, kLargestSize);
+      if (take("cpu")) op.cpu = static_cast<u8>(number("a cpu", 0, 255));
+      end_of_line("cpu or the end of the line");
+    } else if (kind == "send" || kind == "recv") {
+      op.kind = kind == "send" ? OpKind::kSend : OpKind::kReceive;
+      read_message(op);
+    } else {
+      if (kind.empty()) fail(word_, unexpected("calc, send or recv"));
+      fail(word_, "unknown statement " + quoted(kind) + did_you_mean(std::string(kind), {"calc", "send", "recv"}) +
+                      "; expected calc, send or recv");
+    }
+    out_->ops.push_back(op);
+    out_->lines.push_back(line);
+  }
+
+  void read_message(Op& op) {
+    const bool receives = op.kind == OpKind::kReceive;
+    op.size = number("a number of bytes", 0, kLargestSize);
+    expect("b");
+    expect(receives ? "from" : "to");
+    if (minus_one()) {
+      if (!receives)
+        fail(word_,
+             "-1 (any source) is not valid for a destination; expected a rank 0 .. " + std::to_string(ranks_ - 1));
+      op.peer = kAnySource;
+    } else {
+      const u64 peer = number("a rank", 0, kNone - 1);
+      if (peer >= ranks_)
+        fail(word_, "rank " + std::to_string(peer) + " does not exist, num_ranks is " + std::to_string(ranks_) +
+                        "; expected a rank 0 .. " + std::to_string(ranks_ - 1));
+      op.peer = static_cast<u32>(peer);
+    }
+    if (take("tag")) {
+      if (minus_one()) {
+        if (!receives) fail(word_, "-1 (any tag) is only valid for recv; expected a tag " + range(0, kLargestTag));
+        op.tag = kAnyTag;
+      } else {
+        op.tag = static_cast<i32>(number("a tag", 0, kLargestTag));
+      }
+    }
+    if (take("cpu")) op.cpu = static_cast<u8>(number("a cpu", 0, 255));
+    if (take("nic")) op.nic = static_cast<u8>(number("a nic", 0, 255));
+    end_of_line("tag, cpu, nic (in this order) or the end of the line");
+  }
+
+  void read_dependency(const char* begin, std::string_view after) {
+    const std::string_view verb = word();
+    const bool on_start = verb == "irequires";
+    if (!on_start && verb != "requires") {
+      if (after == "rank")
+        fail(begin, "rank " + std::to_string(rank_) + " is still open; expected '}' before the next rank");
+      // If the second word is nearly correct, the statement is a dependency. Otherwise the first word is wrong.
+      const std::string hint = verb.empty() ? "" : did_you_mean(std::string(verb), {"requires", "irequires"});
+      if (!hint.empty())
+        fail(word_, "unknown word " + quoted(verb) + hint + "; expected requires, irequires or ':' after the label " +
+                        quoted(after));
+      fail(begin, "unknown statement " + quoted(after) + did_you_mean(std::string(after), {"calc", "send", "recv"}) +
+                      "; expected calc, send, recv, LABEL: or LABEL requires LABEL");
+    }
+    const u32 second = label_at(begin, after);
+    const std::string_view before = word();
+    if (before.empty()) fail(word_, unexpected("a label"));
+    const u32 first = label_at(word_, before);
+    if (first == second) fail(begin, quoted(after) + " waits for itself; expected the label of another operation");
+    out_->dependencies.push_back({first, second, on_start});
+    written_.push_back(begin);
+  }
+
+  void end_of_line(const char* expected) {
+    blanks();
+    if (*p_ == '\n') return;
+    if (p_ == end_) fail(p_, "the file ends inside rank " + std::to_string(rank_) + "; expected '}'");
+    fail(p_, here() + "; expected " + expected);
+  }
+
+  u32 label_at(const char* at, std::string_view label) const {
+    const u32 op = labels_.find(label);
+    if (op == kNone) fail_label(at, label);
+    return op;
+  }
+
+  // ---- errors ----
+
+  [[noreturn]] void fail(const char* at, const std::string& what) const {
+    const std::string_view before(text_, static_cast<std::size_t>(at - text_));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const auto begin = before.rfind('\n');
+    const std::size_t column = before.size() - (begin == before.npos ? 0 : begin + 1) + 1;
+    throw ConfigError(out_->file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what);
+  }
+
+  // Describes the text at p_ for a message.
+  std::string here() const {
+    if (p_ == end_) return "the file ends here";
+    if (*p_ == '\n') return "the line ends here";
+    const char* last = p_;
+    while (last < end_ && (is_letter(*last) || is_digit(*last) || *last == '_')) last++;
+    if (last > p_) return "unexpected " + quoted({p_, static_cast<std::size_t>(last - p_)});
+    if (static_cast<u8>(*p_) < 32 || static_cast<u8>(*p_) > 126)
+      return "unexpected byte " + std::to_string(static_cast<u8>(*p_));
+    return "unexpected " + quoted({p_, 1});
+  }
+  std::string unexpected(const std::string& expected) {
+    p_ = word_;
+    return here() + "; expected " + expected;
+  }
+  static std::string range(u64 least, u64 most) { return std::to_string(least) + " .. " + std::to_string(most); }
+
+  [[noreturn]] void fail_label(const char* at, std::string_view label) const {
+    // Searches every "word:" of the text with its rank, in case the label exists at another place.
+    Reader all(*this);
+    const std::string of_rank = "rank " + std::to_string(rank_);
+    std::string elsewhere;
+    u32 rank = kNone;
+    for (all.p_ = text_; all.p_ != end_;) {
+      worked(32);
+      all.across_lines();
+      const std::string_view found = all.word();
+      const char* const begin = all.word_;
+      if (found.empty()) {
+        all.p_ += all.p_ != end_;
+      } else if (all.blanks(); found == "rank" && is_digit(*all.p_)) {
+        rank++;
+      } else if (*all.p_ == ':' && found == label && (rank == rank_ || elsewhere.empty())) {
+        const std::string line = std::to_string(1 + std::count(text_, begin, '\n'));
+        if (rank == rank_)
+          fail(at, "label " + quoted(label) + " is used above its line " + line +
+                       "; expected a label that is defined before its use");
+        if (elsewhere.empty())
+          elsewhere = "label " + quoted(label) + " belongs to rank " + std::to_string(rank) + " (line " + line +
+                      "); expected a label of " + of_rank;
+      }
+    }
+    if (!elsewhere.empty()) fail(at, elsewhere);
+    std::vector<std::string> known;
+    labels_.each([&](std::string_view one, u32) { known.emplace_back(one); });
+    fail(at, "unknown label " + quoted(label) + did_you_mean(std::string(label), known) + "; expected a label of " +
+                 of_rank + " above this line");
+  }
+
+  // Begins with the dependency that closes the cycle, which is the last one in the text.
+  [[noreturn]] void fail_cycle(std::vector<u32> cycle, std::span<const Dependency> dependencies) const {
+    std::rotate(cycle.begin(), std::max_element(cycle.begin(), cycle.end()), cycle.end());
+    std::vector<std::string> names(ops_of_rank());
+    labels_.each([&](std::string_view label, u32 op) {
+      names[op] = std::string(label) + " (line " + std::to_string(line_of(op)) + ")";
+    });
+    std::string circle = names[dependencies[cycle[0]].before];
+    for (const u32 k : cycle) circle += " -> " + names[dependencies[k].after];
+    fail(written_[cycle[0]],
+         "operations wait for each other in a cycle: " + circle + "; expected acyclic dependencies");
+  }
+
+  void check_messages() const {
+    std::vector<Endpoint> endpoints;
+    for (u32 rank = 0; rank < ranks_; rank++)
+      for (u64 k = out_->first_op[rank]; k < out_->first_op[rank + 1]; k++) {
+        const Op& op = out_->ops[k];
+        if (op.kind == OpKind::kSend) endpoints.push_back({op.peer, rank, op.tag, true, 1, k});
+        if (op.kind == OpKind::kReceive) endpoints.push_back({rank, op.peer, op.tag, false, 1, k});
+      }
+    const Unmatched found = find_unmatched(std::move(endpoints));
+    if (!found) return;
+    const char* at = text_;
+    for (u32 line = 1; line < out_->lines[found.op]; line++)
+      at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end_ - at))) + 1;
+    while (*at == ' ' || *at == '\t') at++;
+    const bool sends = out_->ops[found.op].kind == OpKind::kSend;
+    fail(at, std::string(sends ? "no receive matches this message: " : "no send matches this receive: ") + found.why +
+                 (sends ? "; expected a receive" : "; expected a send") + " with this source, destination and tag");
+  }
+
+  u32 ops_of_rank() const { return static_cast<u32>(out_->ops.size() - out_->first_op.back()); }
+  u32 line_of(u32 op) const { return op < ops_of_rank() ? out_->lines[out_->first_op.back() + op] : line_; }
+
+  const char* const text_;
+  const char* const end_;  // ends with a zero, so that a character can be read before checking for the end
+  const char* p_;
+  const char* word_ = nullptr;
+  u32 line_ = 1, rank_ = 0, ranks_ = 0;
+  GoalLabels labels_;
+  std::vector<const char*> written_;  // [dependencies of the rank] position in the text
+  std::shared_ptr<GoalProgram> out_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Program> read_goal(const std::string& text, const std::string& file_name) {
+  return Reader(text, file_name).read();
+}
+
+std::shared_ptr<const Program> read_goal_file(const std::string& path) {
+  if (is_goal_binary(path)) return read_goal_binary(path);
+  const std::string expected = "; expected a GOAL schedule", text = read_plain_file(path, path, expected, 4);
+  if (text.empty()) throw ConfigError(path + ": the file is empty" + expected);
+  return read_goal(text, path);
+}
+
+}  // namespace flitgym::workload

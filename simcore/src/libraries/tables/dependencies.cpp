@@ -1,0 +1,265 @@
+#include "tables/dependencies.hpp"
+
+#include <algorithm>
+
+#include "simcore/error.hpp"
+#include "simcore/limits.hpp"
+#include "simcore/tables/walk.hpp"
+
+namespace flitgym::tables {
+
+namespace {
+
+// Dependencies between lanes of consecutive channels. Each pair of channels that meet at a switch has one word of
+// lanes. If packets change lanes, each lane of the first channel has its own word.
+class Waits {
+ public:
+  Waits(const ChannelGraph& g, u32 lanes, bool change) : g_(g), lanes_(lanes), change_(change) {
+    first_.assign(1, 0);
+    for (u32 c = 0; c < g.channels; c++) first_.push_back(first_.back() + (g.first[g.to[c] + 1] - g.first[g.to[c]]));
+    const u64 words = first_.back() * (change ? lanes : 1);
+    claim_memory(words * 8, "topology." + g.topology_name,
+                 "the dependencies of " + std::to_string(g.channels) + " channels");
+    word_.assign(words, 0);
+  }
+  void same_lane(u32 c, u32 next, u64 lanes) { word_[at(c, next)] |= lanes; }
+  void change(u32 c, u32 lane, u32 next, u32 next_lane) { word_[at(c, next) * lanes_ + lane] |= u64{1} << next_lane; }
+  // Lanes of channel first[to[c]] + k on which lane `lane` of channel c depends.
+  u64 waits(u32 c, u32 k, u32 lane) const {
+    return change_ ? word_[(first_[c] + k) * lanes_ + lane] : word_[first_[c] + k] & u64{1} << lane;
+  }
+
+ private:
+  u64 at(u32 c, u32 next) const { return first_[c] + (next - g_.first[g_.to[c]]); }
+  const ChannelGraph& g_;
+  const u32 lanes_;
+  const bool change_;
+  std::vector<u64> first_, word_;
+};
+
+// Layers in which the terminals of a switch send to a destination.
+u64 layers_from(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 d) {
+  if (table.layer_by != LayerBy::kTerminal) return g.terminals_at(s) ? u64{1} << table.layer_of(s, 0, d) : 0;
+  u64 layers = 0;
+  for (u32 k = g.first_terminal[s]; k < g.first_terminal[s + 1]; k++)
+    layers |= u64{1} << table.layer_of(s, g.terminal_of[k], d);
+  return layers;
+}
+
+void note_tree(const ChannelGraph& g, const ForwardingTable& table, Tree& tree, std::vector<u64>& passing, u32 d,
+               Waits& waits) {
+  tree.follow(table, d);
+  std::fill(passing.begin(), passing.end(), 0);
+  for (const u32 s : tree.order) {
+    const u32 c = tree.next[s];
+    if (c == kNone) continue;
+    const u64 layers = passing[s] | layers_from(g, table, s, d);
+    passing[g.to[c]] |= layers;
+    if (const u32 next = tree.next[g.to[c]]; next != kNone) waits.same_lane(c, next, layers);
+  }
+}
+
+void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& waits) {
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; g.terminals_at(s) && d < table.destinations(); d++) {
+      u32 in = kNone;
+      const u64 layers = table.lanes ? 0 : layers_from(g, table, s, d);
+      if (!table.lanes)
+        each_channel(g, table, s, d, [&](u32 c) {
+          worked();
+          if (in != kNone) waits.same_lane(in, c, layers);
+          in = c;
+        });
+      // The first lane may depend on the port of the terminal.
+      for (u32 k = g.first_terminal[s]; table.lanes && k < g.first_terminal[s + 1]; k++) {
+        const u32 source = g.terminal_of[k], layer = table.layer_of(s, source, d);
+        u32 lane = 0;
+        in = kNone;
+        each_channel(g, table, s, d, [&](u32 c) {
+          worked();
+          const u32 out = lane_of(g, table, layer, in, source, c);
+          if (in != kNone) waits.change(in, lane, c, out);
+          lane = out;
+          in = c;
+        });
+      }
+    }
+}
+
+// Returns a representative per channel. Channels of one complete ring share a representative, because with bubble flow
+// control waiting along the ring cannot cause a deadlock. If a channel of the ring is missing, the remaining channels
+// form a line, which cannot close a cycle.
+std::vector<u32> ring_representatives(const ChannelGraph& g, const ForwardingTable& table) {
+  std::vector<u32> whole(g.channels);
+  for (u32 c = 0; c < g.channels; c++) whole[c] = c;
+  const auto next = [&](u32 c) { return g.channel(g.to[c], g.port[c]); };
+  for (u32 c = 0; c < g.channels; c++) {
+    if (!table.bubble || g.ring[c] == kNoRing || whole[c] != c) continue;
+    u32 at = next(c);
+    while (at != kNone && at != c) at = next(at);
+    if (at != c) continue;
+    for (at = next(c); at != c; at = next(at)) whole[at] = c;
+  }
+  return whole;
+}
+
+class Search {
+ public:
+  Search(const ChannelGraph& g, const Waits& waits, std::vector<u32> whole, u32 lanes)
+      : g_(g), waits_(waits), whole_(std::move(whole)), lanes_(lanes), seen_(std::size_t{g.channels} * lanes, 0) {
+    for (u32 c = 0; c < g.channels; c++)
+      if (whole_[c] != c) members_.push_back(c);
+    std::stable_sort(members_.begin(), members_.end(), [&](u32 a, u32 b) { return whole_[a] < whole_[b]; });
+  }
+  std::vector<LaneChannel> cycle() {
+    for (u32 c = 0; c < g_.channels; c++)
+      for (u32 lane = 0; lane < lanes_; lane++)
+        if (whole_[c] == c && !seen_[node(c, lane)])
+          if (auto found = from(c, lane); !found.empty()) return found;
+    return {};
+  }
+
+ private:
+  struct Level {
+    u32 channel, lane;  // of the node; `channel` is the representative
+    // member: current channel of the node; 0: the representative, else members_[first_member(channel) + member - 1].
+    // k: current successor of that channel.
+    u32 member, k;
+    u64 left;  // lanes of successor k that were not visited yet
+    u32 by;    // channel through which the search entered the node
+  };
+  std::size_t node(u32 c, u32 lane) const { return std::size_t{c} * lanes_ + lane; }
+  std::size_t first_member(u32 whole) const {
+    return static_cast<std::size_t>(
+        std::lower_bound(members_.begin(), members_.end(), whole, [&](u32 a, u32 w) { return whole_[a] < w; }) -
+        members_.begin());
+  }
+  // Depth-first search. Grey nodes (1) are on the stack, black nodes (2) are finished.
+  std::vector<LaneChannel> from(u32 start, u32 start_lane) {
+    stack_.assign(1, {start, start_lane, 0, 0, 0, start});
+    seen_[node(start, start_lane)] = 1;
+    fresh_ = true;
+    while (!stack_.empty()) {
+      worked();
+      Level& at = stack_.back();
+      u32 next, lane;
+      if (!advance(at, next, lane)) {
+        seen_[node(at.channel, at.lane)] = 2;
+        stack_.pop_back();
+        continue;
+      }
+      const u32 whole = whole_[next];
+      if (whole == at.channel && lane == at.lane) continue;  // the dependency stays within its ring
+      u8& seen = seen_[node(whole, lane)];
+      if (seen == 2) continue;
+      if (seen == 1) {
+        std::vector<LaneChannel> cycle;
+        bool on = false;
+        for (const Level& level : stack_) {
+          on |= level.channel == whole && level.lane == lane;
+          if (on) cycle.push_back({level.by, level.lane});
+        }
+        return cycle;
+      }
+      seen = 1;
+      stack_.push_back({whole, lane, 0, 0, 0, next});
+      fresh_ = true;
+    }
+    return {};
+  }
+  // Finds the next (channel, lane) on which the node depends.
+  bool advance(Level& at, u32& next, u32& lane) {
+    const std::size_t first = first_member(at.channel);
+    for (;;) {
+      const u32 c = at.member == 0 ? at.channel : members_[first + at.member - 1];
+      const u32 degree = g_.first[g_.to[c] + 1] - g_.first[g_.to[c]];
+      if (fresh_) {
+        at.left = degree ? waits_.waits(c, 0, at.lane) : 0;
+        fresh_ = false;
+      }
+      while (at.left == 0) {
+        if (++at.k >= degree) break;
+        at.left = waits_.waits(c, at.k, at.lane);
+      }
+      if (at.left) {
+        lane = static_cast<u32>(__builtin_ctzll(at.left));
+        at.left &= at.left - 1;
+        next = g_.first[g_.to[c]] + at.k;
+        return true;
+      }
+      at.member++;
+      at.k = 0;
+      if (first + at.member - 1 >= members_.size() || whole_[members_[first + at.member - 1]] != at.channel)
+        return false;
+      fresh_ = true;
+    }
+  }
+
+  const ChannelGraph& g_;
+  const Waits& waits_;
+  const std::vector<u32> whole_;
+  const u32 lanes_;
+  std::vector<u8> seen_;
+  std::vector<u32> members_;  // channels of rings without the representatives, ring by ring
+  std::vector<Level> stack_;
+  bool fresh_ = false;  // the top of the stack has just moved to another channel
+};
+
+// Places by the longest chain of dependencies from a node on, within each lane if packets do not change lanes. So
+// channels of first hops come before those of last hops. A channel that no route uses in a lane comes last.
+std::vector<u32> places_of(const ChannelGraph& g, const Waits& waits, u32 lanes, bool change) {
+  std::vector<u32> before(std::size_t{g.channels} * lanes, 0), chain = before, place = before, order;
+  const auto each_next = [&](u32 node, auto&& visit) {
+    const u32 first = g.first[g.to[node / lanes]], end = g.first[g.to[node / lanes] + 1];
+    worked();
+    for (u32 c = first; c < end; c++)
+      for (u64 left = waits.waits(node / lanes, c - first, node % lanes); left; left &= left - 1)
+        visit(c * lanes + static_cast<u32>(__builtin_ctzll(left)));
+  };
+  for (u32 node = 0; node < before.size(); node++) each_next(node, [&](u32 next) { before[next]++; });
+  for (u32 node = 0; node < before.size(); node++)
+    if (before[node] == 0) order.push_back(node);
+  for (u32 at = 0; at < order.size(); at++)
+    each_next(order[at], [&](u32 next) {
+      if (--before[next] == 0) order.push_back(next);
+    });
+  for (std::size_t at = order.size(); at-- > 0;)
+    each_next(order[at], [&](u32 next) { chain[order[at]] = std::max(chain[order[at]], chain[next] + 1); });
+  std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+    if (!change && a % lanes != b % lanes) return a % lanes < b % lanes;
+    return chain[a] > chain[b];
+  });
+  for (u32 at = 0; at < order.size(); at++) place[order[at]] = at + 1;
+  return place;
+}
+
+}  // namespace
+
+std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table, std::vector<u32>* place) {
+  const u32 lanes = table.classes();
+  Waits waits(g, lanes, table.lanes > 0);
+  if (table.source_routed() || table.lanes) {
+    note_routes(g, table, waits);
+  } else {
+    Tree tree(g);
+    std::vector<u64> passing(g.switches);
+    for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
+  }
+  auto cycle = Search(g, waits, ring_representatives(g, table), lanes).cycle();
+  if (place && cycle.empty()) *place = places_of(g, waits, lanes, table.lanes > 0);
+  return cycle;
+}
+
+std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle) {
+  constexpr std::size_t kShown = 12;
+  std::string text;
+  bool one_lane = true;
+  for (const LaneChannel& at : cycle) one_lane &= at.lane == cycle.front().lane;
+  for (std::size_t k = 0; k < cycle.size() && k < kShown; k++)
+    text += (k ? ", " : "") + g.channel_name(cycle[k].channel) +
+            (one_lane ? "" : " (lane " + std::to_string(cycle[k].lane) + ")");
+  if (cycle.size() > kShown) text += ", ... (" + std::to_string(cycle.size()) + " channels)";
+  return cycle.empty() ? text : text + (one_lane ? " in lane " + std::to_string(cycle.front().lane) : "");
+}
+
+}  // namespace flitgym::tables

@@ -1,0 +1,28 @@
+// Moves the routes of an existing table into virtual layers one by one, and reduces the number of layers. Also holds
+// the parameters that engines with layers share.
+#pragma once
+
+#include "simcore/tables/engine.hpp"
+
+namespace flitgym::tables {
+
+// Order in which routes are placed. In kShortFirst and kLongFirst, routes of equal length are ordered by source.
+enum class RouteOrder : u8 { kByDestination, kBySource, kShortFirst, kLongFirst };
+
+// Places each route from a switch with terminals to a destination in the first layer that stays acyclic with this
+// route, as LASH does (LayerBy::kSwitch). The table must have ports, not source routes.
+void first_fit(const ChannelGraph& g, RouteOrder order, ForwardingTable& table);
+
+// Searches for fewer layers with the same routes. First fit is tried in several orders. Then the routes are placed
+// again layer by layer, which never needs more layers. This is the method "iterated greedy" (Culberson) for graph
+// colouring; minimizing layers is as hard as graph colouring. The effort is bounded in proportion to the number of
+// routes. If no layer is saved, the layers stay as they are. A table with cyclic dependencies needs at least two
+// layers.
+void save_layers(const ChannelGraph& g, ForwardingTable& table);
+
+std::vector<ParamSpec> layer_params();  // layers, fewest, spread
+// Applies these parameters. Throws ConfigError if more than `layers` layers are needed. A table with one layer stores
+// no layers (LayerBy::kOne).
+void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable& table);
+
+}  // namespace flitgym::tables

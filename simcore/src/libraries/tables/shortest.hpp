@@ -1,0 +1,29 @@
+// Shortest paths towards one switch, and routes that balance load among them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simcore/tables/engine.hpp"
+
+namespace flitgym::tables {
+
+// Switches in the order of their distance from the destination, with the channels that lead nearer to it. A place is an
+// index in this order, so data that are used together are adjacent in memory.
+struct ShortestWays {
+  struct Step {
+    u32 channel, place;  // place of the switch at the end of the channel
+  };
+  std::vector<u32> order;  // [reached] switches, the destination first
+  std::vector<u32> first;  // [reached + 1] place k has the steps first[k] .. first[k + 1] - 1, ordered by port
+  std::vector<Step> step;
+  std::vector<u32> place;  // [switches] kNone: no path
+
+  void towards(const ChannelGraph& g, u32 destination);  // O(channels)
+};
+
+std::vector<ParamSpec> balance_params();
+// SSSP routing (engines/sssp.cpp) with these parameters. Fills the ports of the table.
+void balance_shortest(const Params& params, const ChannelGraph& g, const Demand& demand, ForwardingTable& table);
+
+}  // namespace flitgym::tables
