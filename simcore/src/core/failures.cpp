@@ -392,7 +392,7 @@ namespace {
 void ask_again(Frame& f, u32 v, u32 output) {
   f.s.input_vcs[v].out_vc = kNoVc;
   f.s.park_next[v] = kNotParked;
-  if (f.net.accounted_jobs) workload::account_unrouted(f, v, output);
+  Observers(f).unrouted(v, output);
   f.part.route_list.push_back(v);
 }
 

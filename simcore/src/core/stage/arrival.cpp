@@ -19,6 +19,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
+  const Observers<kPlain> observers(f);
   const bool still_requests = net.router.crossbar_per_vc;  // a packet requests its output until its tail has gone
 
   // Whether a flit reaches an empty buffer cannot be predicted, so the list of requests is written without a branch.
@@ -55,7 +56,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       const u32 id = packet_of(e.flit);
       const bool over_link = channels[e.vc >> vc_shift].kind != PortKind::kTerminal;
       packets[id].hops = static_cast<u8>(packets[id].hops + over_link);
-      if (!kPlain && over_link && net.accounted_jobs) workload::account_queued(f, e.vc, id);
+      if (over_link) observers.queued(e.vc, id);
       if (kLearns) {
         PacketDetail& d = details[id];
         d.reward = f.now - d.arrived;
@@ -67,8 +68,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       } else if (in.count == 1) {
         request_route(f, e.vc, f.now);
       }
-      if (!kPlain && (e.flit & kWatched))
-        watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
+      observers.log(e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
     } else if (in.count == 1 && !still_requests) {
       set_request(f, e.vc, in.out_port);  // the flits before this one have already left
     }
@@ -95,23 +95,22 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const u32 wake = net.router.wake_cycles, vc_shift = net.vc_shift, router_ports = net.router_ports;
   OutputVc* const output_vcs = s.output_vcs.data();
   Port* const ports = s.ports.data();
-  u16* const sensed = f.sensed;
+  const Observers<kPlain> observers(f);
 
   for (u32 n = line.first; n != due; n++) {
     const u32 ahead = items[(n + look) & mask].vc;
     __builtin_prefetch(&output_vcs[ahead], 1);
     __builtin_prefetch(&ports[ahead >> vc_shift], 1);
-    if (!kPlain && net.accounted_jobs && ahead >> vc_shift < router_ports) workload::prefetch_downstream(net, s, ahead);
+    observers.prefetch_credit(ahead);
 
     const CreditEvent e = items[n & mask];
     const u32 port = e.vc >> vc_shift;
     OutputVc& out = output_vcs[e.vc];
     Port& o = ports[port];
-    if (!kPlain && net.accounted_jobs) workload::account_credit(f, e);
+    observers.credited(e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
-    if (!kPlain && sensed && port < router_ports)
-      sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
+    observers.downstream(port, net.vc_of(e.vc), 0u - e.flits);
     if (!kOutputBuffers && port < router_ports) {
       if (out.parked == kNoVc) continue;
       if (o.stalled) end_stall(f, o);

@@ -40,7 +40,7 @@ void eject(Frame& f, u32 terminal, Flit flit) {
     point.hops += p.hops;
     point.latency += f.net.router.latency_from_nic ? from_nic : from_generation;
   }
-  if (flit & kWatched) watch(f, flit, "is delivered to", f.net.nic(terminal), 0);
+  Observers(f).log(flit, "is delivered to", f.net.nic(terminal), 0);
   if (f.net.workload) workload::packet_delivered(f, id);
   else learning::count_delivered(f, p.source, 1);
   if (f.net.delivered) f.net.delivered(f.net, s, id);

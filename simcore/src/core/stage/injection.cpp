@@ -94,6 +94,7 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
                                                  Cycle generated, u32 job) {
   const Network& net = f.net;
   State& s = f.s;
+  const Observers<kPlain> observers(f);
   u32 id;
   if (f.part.free_packets.empty()) [[unlikely]] {
     id = new_packet(f);
@@ -113,7 +114,7 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   Port& o = s.ports[nic];
   const u32 vc = injection_vc(net, s, nic);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
-  if (!kPlain && net.accounted_jobs) workload::account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
+  observers.queued(net.vc_id(net.channels[nic].peer, vc), id);
   if (net.whole_packets) {
     s.packets[id].tail = f.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
@@ -137,7 +138,7 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   f.part.totals.flits_in_network += flits;
   f.part.totals.flits_accepted += flits;
   if (f.part.window.open) f.part.window.accepted++;
-  if (!kPlain && watched) watch(f, id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
+  observers.log(id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
   return id;
 }
 

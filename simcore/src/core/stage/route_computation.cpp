@@ -257,9 +257,9 @@ void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
   u32* const resting = f.resting;
   const u32 first_router = f.range.first_router, request_mask = net.request_mask;
   const bool withheld = !kPlain && withholds(f);
-  if (!kPlain && net.accounted_jobs)
-    for (u32 i = begin; i < end; i++)
-      workload::prefetch_output(net, s, (ids[i] >> shift) << radix_shift | out_ports[i]);
+  const Observers<kPlain> observers(f);
+  if (!kPlain)
+    for (u32 i = begin; i < end; i++) observers.prefetch_output((ids[i] >> shift) << radix_shift | out_ports[i]);
   for (u32 i = begin; i < end; i++) {
     const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i],
               output = router << radix_shift | out_port;
@@ -278,7 +278,7 @@ void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
         continue;
       }
     }
-    if (!kPlain && net.accounted_jobs) workload::account_routed(f, v, output);
+    observers.routed(v, output);
     // Switch allocation comes next and reads both ports and the output VC.
     if (kBusyPorts) {
       __builtin_prefetch(&ports[output], 1);
@@ -292,8 +292,7 @@ void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
     const u32 own = router - first_router;
     active[own / 64] |= u64{1} << (own % 64);
     if (resting) resting[router] = 0;
-    if (!kPlain && (in.front & kWatched)) [[unlikely]]
-      watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
+    observers.log(in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
   if (net.router.arbiter == Arbiter::kAge)
     for (u32 i = begin; i < end; i++) s.served[ids[i]] = s.packets[b.packet[i]].generated;

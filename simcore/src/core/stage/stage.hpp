@@ -10,32 +10,11 @@
 #include <bit>
 #include <type_traits>
 
-#include "core/hosts/blame.hpp"
+#include "core/stage/observers.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym {
-
-// One cycle of one partition. A frame changes only routers and terminals of its partition. Events for other partitions
-// go onto delay lines.
-struct Frame {
-  Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
-      : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_),
-        active(state.active_routers.data() + range.first_word),
-        sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr),
-        resting(network.resting.kept() ? network.resting.of(state) : nullptr), now(cycle) {}
-  const Network& net;
-  State& s;
-  Workspace& w;
-  Partition& part;
-  const PartitionRange& range;
-  const u32 k;         // number of the partition
-  u64* const active;   // bit per router of the partition with a request
-  u16* const sensed;   // Network::sensed; null: not kept
-  u32* const resting;  // Network::resting; null: not kept
-  const Cycle now;
-  Hosts& hosts() const { return s.hosts[k]; }  // with a workload
-};
 
 // The stages. Each handles everything that is due in this cycle.
 void arrivals(Frame& f);
@@ -58,12 +37,6 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged);
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job);
 void start_sources(Frame& f);
 void stop_sources(const Network& net, State& s);  // permanently; packets that wait outside the NICs are given up
-
-// src/core/watch.cpp: adds a line to the log of a watched packet.
-void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
-
-// A plain run has no watched packet and keeps no accounts of the jobs that use a channel.
-inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
 
 // Passes run-time facts as compile-time constants: calls work() with std::true_type or std::false_type for each fact.
 // The compiler generates separate code for each combination of facts.
@@ -129,19 +102,17 @@ inline void wake_parked(const Frame& f, OutputVc& out) {
   }
 }
 
-inline void end_stall(const Frame& f, Port& o) {
-  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports)
-    workload::account_stall(f, static_cast<u32>(&o - f.s.ports.data()));
+inline void end_stall(Frame& f, Port& o) {
+  Observers(f).resumed(static_cast<u32>(&o - f.s.ports.data()));
   o.stalled = 0;
   if (f.part.window.open) o.stall += f.now - o.stalled_since;
 }
 
-inline void begin_stall(const Frame& f, Port& o) {
+inline void begin_stall(Frame& f, Port& o) {
   if (o.stalled) return;
   o.stalled = 1;
   o.stalled_since = f.now;
-  if (f.net.accounted_jobs && &o - f.s.ports.data() < f.net.router_ports)
-    f.s.stall_charged[static_cast<u32>(&o - f.s.ports.data())] = f.now;
+  Observers(f).stalled(static_cast<u32>(&o - f.s.ports.data()));
 }
 
 inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
@@ -268,10 +239,7 @@ inline __attribute__((always_inline)) void put_on_channel(Frame& f, DelayLine<Fl
                                                           u32 to, Port& o, u32 port, u32 vc, Flit flit) {
   lines[channel.line].push({to, flit});
   o.flits++;
-  if (kPlain) return;
-  if (f.net.accounted_jobs) workload::account_sent(f, port, vc, flit, 1, channel.flit_cycles);
-  if (flit & kWatched) [[unlikely]]
-    watch(f, flit, "leaves on the channel of", port, vc);
+  Observers<kPlain>(f).sent(port, vc, flit, 1, channel.flit_cycles);
 }
 
 }  // namespace flitgym

@@ -20,6 +20,7 @@ struct Shape {
   bool few_ports = false;       // the mask of output ports is one word (up to 64 ports); false: any number of words
   bool bubble = false;          // bubble flow control; false: packets enter no rings
   bool whole_packets = false;   // packets keep together (train.hpp)
+  bool per_vc = false;          // every input VC and output VC has a crossbar port
   bool queued_credits = false;  // an input sends one credit per flit time (credit_queue.hpp)
   u32 mask_words = 0;           // 64-bit words of the mask of input VCs; 0: read at run time
 };
@@ -110,6 +111,7 @@ struct Router {
     return std::any_of(asked, asked + x.asked_words, [](u64 word) { return word != 0; });
   }
   __attribute__((always_inline)) void clear_request(u32 out_port, u32 bit) const {
+    if constexpr (kShape.per_vc) out_port = 0;  // Network::request_mask
     u64* const own = mask(out_port);
     // With one word of input VCs, there are at most 64 ports. So the mask of ports has one word, too.
     if constexpr (kShape.mask_words == 1) {
@@ -123,7 +125,9 @@ struct Router {
   }
 
   // Whether crossbar ports stay busy after a grant. For bubble flow control the busy times are always kept.
-  __attribute__((always_inline)) bool timed() const { return !kShape.one_cycle && (kShape.bubble || x.multi_cycle); }
+  __attribute__((always_inline)) bool timed() const {
+    return !kShape.one_cycle && !kShape.per_vc && (kShape.bubble || x.multi_cycle);
+  }
   __attribute__((always_inline)) bool busy(Cycle until) const { return timed() && !passed(until, x.now); }
 };
 
@@ -185,11 +189,11 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   // The head chooses its output again, so it does not wait for this one.
   if (!kShape.plain && x.net.routing_facts.reroutes && in.sent == 0) {
     in.out_vc = kNoVc;
-    if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, at.first_port | out_port);
+    Observers(x.f).unrouted(v, at.first_port | out_port);
     x.f.part.route_list.push_back(v);
     return false;
   }
-  if ((!kShape.output_buffers || x.uncharged == 0) && !owned) begin_stall(x.f, at.ports[out_port]);
+  if ((!kShape.output_buffers || x.uncharged == 0) && !owned && !kShape.per_vc) begin_stall(x.f, at.ports[out_port]);
   park(x.f, out, v);
   return false;
 }
@@ -228,65 +232,10 @@ inline void allocate_vcs(const Router<kShape>& at) {
   });
 }
 
-// A packet that holds the crossbar from head to tail wins the switch. All its flits are accounted for at once
-// (train.hpp).
-template <Shape kShape>
-inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at, const Request& request) {
-  const Fabric& x = at.x;
-  const Network& net = x.net;
-  const u32 out_port = request.out_port, bit = request.bit, in_port = bit >> x.vc_shift,
-            in_vc = bit & ((1u << x.vc_shift) - 1);
-  InputVc& in = *request.in;
-  const u32 vc = in.out_vc, v = at.first_vc | bit, output = at.first_port | out_port, id = packet_of(in.front);
-  OutputVc& out = *request.out;
-  Port& o = at.ports[out_port];
-  const Channel &back = at.channels[in_port], &channel = at.channels[out_port];
-  Packet& p = x.packets[id];
-  const u32 flits = p.flits;
-
-  const Flit packet = pop_packet(in, x.next, flits);
-  if (packet & kWatched) [[unlikely]]
-    watch(x.f, packet | kHead, "wins the switch to", output, vc);
-  x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
-  in.out_vc = kNoVc;
-  if (net.accounted_jobs) workload::account_left(x.f, v, output, id);
-  at.clear_request(out_port, bit);
-  if (x.learns) answer(x.f, back, id);
-  if (in.front != kNone) {
-    __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
-    request_next_route(x.f, v);
-  }
-  if (net.router.separate_vc_allocation) x.owners[output << x.vc_shift | vc] = kNone;
-  if (out.parked != kNoVc && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
-  x.f.part.totals.moves += flits;
-
-  // The crossbar's ports stay with the packet until its tail has passed. Without output buffers they drive the channel.
-  const u32 flit_cycles = kShape.output_buffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles);
-  const bool follows = net.router.flit_by_flit && flits > 1;
-  if (follows) [[unlikely]]
-    follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
-  Cycle last;
-  if constexpr (kShape.output_buffers) {
-    last = tail_passes(p, x.now, x.crossbar_cycles);
-    p.tail = last + 1;
-    enqueue_packet(x.f, o, out, output, vc, packet, flits, 1);
-    if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.queue());
-  } else {
-    if (o.stalled) end_stall(x.f, o);
-    if (channel.kind != PortKind::kTerminal) {
-      out.credits = static_cast<u16>(out.credits - flits);
-      o.load += flits;
-      if (x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += static_cast<u16>(flits * net.sensed.slots());
-    }
-    last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
-  }
-  at.ports[in_port].input_busy_until = follows ? kHeld : last + x.crossbar_cycles;
-  o.output_busy_until = follows ? kHeld : last + flit_cycles;
-}
-
+// A request wins the switch. If packets keep together, all flits of the packet are accounted for at once (train.hpp).
 template <Shape kShape>
 inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const Request& request) {
-  if constexpr (kShape.whole_packets) return grant_packet(at, request);
+  constexpr bool kWhole = kShape.whole_packets;
   const Fabric& x = at.x;
   const Network& net = x.net;
   State& s = x.s;
@@ -297,27 +246,30 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
   OutputVc& out = *request.out;
   Port& o = at.ports[out_port];
   const Channel &back = at.channels[in_port], &channel = at.channels[out_port];
+  const Observers<kShape.plain> observers(x.f);
 
-  const Flit flit = pop_flit<kShape.single_flit>(in, x.next, x.packets);
-  const bool head = kShape.single_flit || (flit & kHead), tail = kShape.single_flit || (flit & kTail);
-  if (!kShape.plain && (flit & kWatched)) [[unlikely]]
-    watch(x.f, flit, "wins the switch to", output, vc);
+  const u32 flits = kWhole ? x.packets[packet_of(in.front)].flits : 1;
+  const Flit flit =
+      kWhole ? pop_packet(in, x.next, flits) | kHead : pop_flit<kShape.single_flit>(in, x.next, x.packets);
+  const u32 id = packet_of(flit);
+  const bool head = kWhole || kShape.single_flit || (flit & kHead),
+             tail = kWhole || kShape.single_flit || (flit & kTail);
+  observers.log(flit, "wins the switch to", output, vc);
 
-  // The freed slot goes back upstream as a credit. Only the accounts of jobs read the field `job` of a credit.
-  const u16 job = kShape.plain ? u16{0} : x.packets[packet_of(flit)].job;
+  // The freed slots go back upstream as a credit. Only the accounts of jobs read the field `job` of a credit.
+  const u16 job = kShape.plain ? u16{0} : x.packets[id].job;
   if constexpr (kShape.queued_credits) {
     islip_port(net, net.islip.of(s), at.first_port | in_port).push_credit(in_vc, job);
-  } else if (kShape.single_flit || !net.router.packet_credits) {
-    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1, job});
+  } else if (kWhole || kShape.single_flit || !net.router.packet_credits) {
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), job});
   } else if (tail) {
-    x.credit_lines[back.credit_line].push(
-        {back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[packet_of(flit)].flits, job});
+    x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, head ? u16{1} : x.packets[id].flits, job});
   }
 
-  if (head && x.learns) answer(x.f, back, packet_of(flit));
+  if (head && x.learns) answer(x.f, back, id);
   if (tail) {
     in.out_vc = kNoVc;
-    if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
+    observers.left(v, output, id);
     at.clear_request(out_port, bit);
     if (kShape.single_flit && kShape.plain && x.again) {
       // A prefetch of an unmapped address takes as long as a walk of the page tables.
@@ -332,30 +284,50 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
       const bool owned = !head || net.router.separate_vc_allocation;
       if (owned) x.owners[output << x.vc_shift | vc] = kNone;
       // The age arbiter wakes one request at a time, and there may be room for the next request.
-      if (out.parked != kNoVc && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
+      if (out.parked != kNoVc && (owned || x.by_age)) wake_parked(x.f, out);
     }
   } else {
-    if (in.count == 0) at.clear_request(out_port, bit);
+    if (in.count == 0 && !kShape.per_vc) at.clear_request(out_port, bit);
     x.owners[output << x.vc_shift | vc] = v;
   }
+  x.f.part.totals.moves += flits;
 
-  x.f.part.totals.moves++;
-  if (at.timed()) {
-    at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
-    o.output_busy_until =
-        x.now + (kShape.output_buffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles));
-  }
-  if constexpr (kShape.output_buffers) {
-    enqueue_output<kShape.single_flit>(x.f, o, out, x.next, output, vc, flit, 1);
-    if (!kShape.plain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
-  } else {
+  // Without output buffers, the crossbar drives the channel, and the flits take slots downstream.
+  const u32 flit_cycles = kShape.output_buffers ? x.crossbar_cycles : std::max(x.crossbar_cycles, channel.flit_cycles);
+  if constexpr (!kShape.output_buffers) {
     if (o.stalled) end_stall(x.f, o);
-    const u16 slots = channel.kind != PortKind::kTerminal || net.router.terminal_credits;
+    const bool credits = channel.kind != PortKind::kTerminal || (!kWhole && net.router.terminal_credits);
+    const u16 slots = credits ? static_cast<u16>(flits) : u16{0};
     out.credits = static_cast<u16>(out.credits - slots);
     o.load += slots;
-    if (!kShape.plain && slots && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
-    put_on_channel<kShape.plain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
+    observers.downstream(output, vc, slots);
+  } else {
+    observers.output_queue(output, vc, flits);
   }
+  if constexpr (kWhole) {  // the crossbar's ports stay with the packet until its tail has passed
+    Packet& p = x.packets[id];
+    const Flit packet = flit & ~kHead;
+    const bool follows = net.router.flit_by_flit && flits > 1;
+    if (follows) [[unlikely]]
+      follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
+    Cycle last;
+    if constexpr (kShape.output_buffers) {
+      last = tail_passes(p, x.now, x.crossbar_cycles);
+      p.tail = last + 1;
+      enqueue_packet(x.f, o, out, output, vc, packet, flits, 1);
+    } else {
+      last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
+    }
+    at.ports[in_port].input_busy_until = follows ? kHeld : last + x.crossbar_cycles;
+    o.output_busy_until = follows ? kHeld : last + flit_cycles;
+    return;
+  }
+  if (at.timed()) {
+    at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
+    o.output_busy_until = x.now + flit_cycles;
+  }
+  if constexpr (kShape.output_buffers) enqueue_output<kShape.single_flit>(x.f, o, out, x.next, output, vc, flit, 1);
+  else put_on_channel<kShape.plain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
 }
 
 }  // namespace flitgym::switching

@@ -18,6 +18,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const u32 mask = line.mask;
   InputVc* const input_vcs = s.input_vcs.data();
   Packet* const packets = s.packets.data();
+  const Observers observers(f);
   const bool learns = net.learns, follows = net.router.flit_by_flit;
 
   for (u32 n = line.first; n != due; n++) {
@@ -26,7 +27,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     if (learns) __builtin_prefetch(&s.details[packet_of(ahead.flit)], 1);
     if (ahead.vc < net.input_vc_count()) {
       __builtin_prefetch(&input_vcs[ahead.vc], 1);
-      if (net.accounted_jobs) workload::prefetch_queued(net, s, ahead.vc);
+      observers.prefetch_arrival(ahead.vc);
     }
 
     const FlitEvent e = items[n & mask];
@@ -38,7 +39,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     if (in.front == kNone) request_route(f, e.vc, f.now);
     push_packet(in, s.next.data(), e.flit & ~(kHead | kTail), p.flits);
     if (net.channels[port].kind != PortKind::kTerminal) {
-      if (net.accounted_jobs) workload::account_queued(f, e.vc, id);
+      observers.queued(e.vc, id);
       p.hops++;
     }
     if (learns) {
@@ -46,8 +47,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       d.reward = f.now - d.arrived;
       d.arrived = f.now;
     }
-    if (e.flit & kWatched) [[unlikely]]
-      watch(f, e.flit, "arrives in the input buffer of", port, net.vc_of(e.vc));
+    observers.log(e.flit, "arrives in the input buffer of", port, net.vc_of(e.vc));
   }
   line.first = due;
 }
@@ -80,10 +80,9 @@ void send(Frame& f, u32 port) {
   o.queued -= flits;
   if (net.is_nic(net.channels[port].peer)) o.load -= flits;  // terminals accept every flit at once
   else out.credits = static_cast<u16>(out.credits - flits);
-  if (f.sensed && !net.is_nic(port)) {
-    const u32 slots = net.is_nic(net.channels[port].peer) ? 0 : net.sensed.slots();
-    f.sensed[net.sensed.at(port, vc)] += static_cast<u16>(flits * (slots - net.sensed.queue()));
-  }
+  const Observers observers(f);
+  observers.output_queue(port, vc, 0u - flits);
+  observers.downstream(port, vc, net.is_nic(net.channels[port].peer) ? 0 : flits);
   o.next_vc = static_cast<u16>(vc + 1 == net.vcs ? 0 : vc + 1);
   const u32 flit_cycles = net.channels[port].flit_cycles;
   const Cycle last = start_on_channel(f, o, port, vc, packet, flit_cycles);
@@ -118,15 +117,14 @@ void traversal_of_packets(Frame& f) {
   f.w.ids.resize(count + kAhead, f.w.ids.back());
   f.part.ports_due.peek(f.now + 1, f.w.ids.data() + count, kAhead);
   const u32* const due = f.w.ids.data();
+  const Observers observers(f);
   for (u32 i = 0; i < count; i++) {
     const u32 ahead = due[i + kAhead];
     __builtin_prefetch(&f.s.ports[ahead], 1);
     __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)], 1);
     if (f.net.vcs > 2) __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)] + 3, 1);
-    if (f.net.accounted_jobs && ahead < f.net.router_ports) {
-      workload::prefetch_output(f.net, f.s, ahead);
-      workload::prefetch_downstream(f.net, f.s, f.net.vc_id(ahead, 0));
-    }
+    observers.prefetch_output(ahead);
+    observers.prefetch_credit(f.net.vc_id(ahead, 0));
     const u32 packet = probably_next(f, due[i + kAhead / 2]);
     __builtin_prefetch(&f.s.packets[packet], 1);
     __builtin_prefetch(&f.s.next[packet]);

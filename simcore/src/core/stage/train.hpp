@@ -97,9 +97,7 @@ inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, 
   o.flits += p.flits;
   // With packet_stepping=flit, follow_waits() counts the busy cycles.
   const u32 busy = net.router.flit_by_flit ? 0 : last + channel.flit_cycles - f.now;
-  if (net.accounted_jobs) workload::account_sent(f, port, vc, packet | kHead, p.flits, busy);
-  if (packet & kWatched) [[unlikely]]
-    watch(f, packet | kHead, "leaves on the channel of", port, vc);
+  Observers(f).sent(port, vc, packet | kHead, p.flits, busy);
   return last;
 }
 

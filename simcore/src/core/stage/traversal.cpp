@@ -26,7 +26,7 @@ void send_all(Frame& f) {
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports,
             accepting_ports = net.router.terminal_credits ? 0 : router_ports;
   const bool per_packet = net.router.packet_links;
-  u16* const sensed = f.sensed;
+  const Observers<kPlain, true> observers(f);
   u32 sent = 0;
 
   for (u32 i = 0; i < count; i++) {
@@ -63,8 +63,8 @@ void send_all(Frame& f) {
     const u32 to_terminal = u32{channel.kind == PortKind::kTerminal} & u32{port < accepting_ports};
     o.load -= to_terminal;  // terminals accept every flit at once
     out.credits = static_cast<u16>(out.credits - (1 - to_terminal));
-    if (sensed && port < router_ports)
-      sensed[net.sensed.at(port, vc)] += static_cast<u16>((1 - to_terminal) * net.sensed.slots() - net.sensed.queue());
+    observers.output_queue(port, vc, ~0u);
+    observers.downstream(port, vc, 1 - to_terminal);
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);

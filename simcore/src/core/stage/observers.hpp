@@ -1,0 +1,79 @@
+// Observers of a run: the accounts of jobs (hosts/blame.hpp), the log of a watched packet (watch.cpp), and the
+// occupancies that adaptive routings sense (Network::sensed). The stages report the events of a flit here. With kPlain,
+// which plain() selects, a report compiles to nothing.
+#pragma once
+
+#include "core/hosts/blame.hpp"
+#include "core/stage/frame.hpp"
+
+namespace flitgym {
+
+// src/core/watch.cpp: adds a line to the log of a watched packet.
+void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
+
+// kSenses: whether occupancies may be sensed.
+template <bool kPlain = false, bool kSenses = !kPlain>
+struct Observers {
+  explicit Observers(Frame& frame) : f(frame), net(frame.net), s(frame.s) {}
+
+  // A packet enters an input VC over a link, or the NIC that fills the VC.
+  void queued(u32 input_vc, u32 packet) const {
+    if (accounts()) workload::account_queued(f, input_vc, packet);
+  }
+  // A head requests an output VC, or it may choose its output again.
+  void routed(u32 input_vc, u32 output) const {
+    if (accounts()) workload::account_routed(f, input_vc, output);
+  }
+  void unrouted(u32 input_vc, u32 output) const {
+    if (accounts()) workload::account_unrouted(f, input_vc, output);
+  }
+  // The tail has left an input VC.
+  void left(u32 input_vc, u32 output, u32 packet) const {
+    if (accounts()) workload::account_left(f, input_vc, output, packet);
+  }
+  // `flits` flits, starting with this one, start on a channel and occupy it for `cycles`.
+  void sent(u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) const {
+    if (accounts()) workload::account_sent(f, port, vc, flit, flits, cycles);
+    log(flit, "leaves on the channel of", port, vc);
+  }
+  void credited(const CreditEvent& credit) const {
+    if (accounts()) workload::account_credit(f, credit);
+  }
+  // A channel begins to wait for credits although packets wait for it, or it no longer waits.
+  void stalled(u32 port) const {
+    if (accounts() && port < net.router_ports) s.stall_charged[port] = f.now;
+  }
+  void resumed(u32 port) const {
+    if (accounts() && port < net.router_ports) workload::account_stall(f, port);
+  }
+  void log(Flit flit, const char* what, u32 port, u32 vc) const {
+    if (!kPlain && (flit & kWatched)) [[unlikely]]
+      watch(f, flit, what, port, vc);
+  }
+  // Flits enter (negative: leave) the queue of a router's output VC, or take (return) slots downstream of it.
+  void output_queue(u32 port, u32 vc, u32 flits) const { count(port, vc, flits * net.sensed.queue()); }
+  void downstream(u32 port, u32 vc, u32 flits) const { count(port, vc, flits * net.sensed.slots()); }
+
+  // Prefetch the data of the reports of an arrival, of a credit and of a departure.
+  void prefetch_arrival(u32 input_vc) const {
+    if (accounts()) workload::prefetch_queued(net, s, input_vc);
+  }
+  void prefetch_credit(u32 output_vc) const {
+    if (accounts() && output_vc >> net.vc_shift < net.router_ports) workload::prefetch_downstream(net, s, output_vc);
+  }
+  void prefetch_output(u32 output) const {
+    if (accounts() && output < net.router_ports) workload::prefetch_output(net, s, output);
+  }
+
+ private:
+  bool accounts() const { return !kPlain && net.accounted_jobs; }
+  void count(u32 port, u32 vc, u32 flits) const {
+    if (kSenses && f.sensed && port < net.router_ports) f.sensed[net.sensed.at(port, vc)] += static_cast<u16>(flits);
+  }
+
+  Frame& f;
+  const Network& net;
+  State& s;
+};
+
+}  // namespace flitgym
