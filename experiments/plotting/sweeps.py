@@ -57,8 +57,8 @@ def curves(rows: Sequence[Row], x: str, y: str, by: str | Sequence[str] | None =
 
         _, ax = plt.subplots(figsize=(8.0, 4.6), layout="constrained")
     lines = lines_of(known, keys)
-    _draw(ax, Block("", known, [], lines), across, up)
-    handles = _legend([Block("", known, [(across, up)], lines)])
+    draw_panel(ax, Block("", known, [], lines), across, up)
+    handles = legend_entries([Block("", known, [(across, up)], lines)])
     if handles:
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     return ax
@@ -91,7 +91,7 @@ def _layout(blocks: Sequence[Block]) -> Figure:
     if len(blocks) == 1 and columns == _COLUMNS:
         columns = 2  # four panels form a square
     heights = [-(-len(block.panels) // columns) for block in blocks]
-    handles = _legend(blocks)
+    handles = legend_entries(blocks)
     figure = Figure(figsize=(1.0 + 4.2 * columns, 0.9 + 3.1 * sum(heights)), layout="constrained")
     parts = figure.subfigures(len(blocks), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, block, lines in zip(parts, blocks, heights, strict=True):
@@ -99,7 +99,7 @@ def _layout(blocks: Sequence[Block]) -> Figure:
             part.suptitle(block.title, fontweight="bold", fontsize=11)
         axes = list(part.subplots(lines, columns, squeeze=False).flat)
         for ax, (x, y) in zip(axes, block.panels, strict=False):
-            _draw(ax, block, x, y)
+            draw_panel(ax, block, x, y)
         for ax in axes[len(block.panels) :]:
             ax.remove()
     if handles:
@@ -109,7 +109,7 @@ def _layout(blocks: Sequence[Block]) -> Figure:
     return figure
 
 
-def _draw(ax: Axes, block: Block, x: str, y: str) -> None:
+def draw_panel(ax: Axes, block: Block, x: str, y: str) -> None:
     """Draw all lines of a block in one panel."""
     places = _place_words(ax, block.rows, x)
     heights: list[float] = []
@@ -172,7 +172,7 @@ def _axes(ax: Axes, rows: Sequence[Row], x: str, y: str, heights: Sequence[float
     polish(ax)
 
 
-def _legend(blocks: Sequence[Block]) -> list[Line2D]:
+def legend_entries(blocks: Sequence[Block]) -> list[Line2D]:
     """The entries of the legend: the lines, then bars, hollow points and the diagonal if they are drawn."""
     styles = {line.style.label: line.style for block in blocks for line in block.lines if line.style.label}
     handles = [key_line(style) for style in styles.values()]

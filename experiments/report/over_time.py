@@ -1,4 +1,4 @@
-"""The jobs of a run as data for the page's scripts: parts of the latency, series, and the load of the links."""
+"""The jobs of a run: parts of the latency, and series and the load of the links as data for the page's script."""
 
 import base64
 import zlib
@@ -10,8 +10,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..results.files import read_columns
-from .runs import Run
+from .runs import NOTHING, Run
+from .slowdown import Cell, coloured
 
+PARTS = {
+    "own waiting": "#56b4e9",
+    "others' waiting": "#d55e00",
+    "own stalls": "#0072b2",
+    "others' stalls": "#b07d5b",
+    "rest": "#d0d7de",
+}  # of the latency, with the colours of their bars
 _SERIES_POINTS = 400  # most points per job; longer series are merged
 _STEPS = 65535  # of a 16-bit number in a film
 _MAP_BYTES = 40e6  # of all films before compression; frames of larger films are merged
@@ -23,19 +31,66 @@ def of_jobs(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
     while whole / merge > _MAP_BYTES:
         merge *= 2
     return [
-        {
-            "label": label,
-            "what": run.what,
-            "finished": run.finished,
-            "jobs": list(run.jobs),
-            "latency": {name: job["packet_latency_mean_ns"] for name, job in run.jobs.items()},
-            "blame": run.result.get("blame"),
-            "parts": decomposition(run.result),
-            "series": series(run),
-            "film": film(run, merge),
-        }
+        {"label": label, "series": series(run), "film": film(run, merge)}
         for run, label in zip(runs, labels, strict=True)
         if run.jobs
+    ]
+
+
+def first_shown(runs: Sequence[Run]) -> int:
+    """The index of the run that the page shows first.
+
+    Finished runs of several jobs precede others, and large delays between jobs small ones.
+    """
+
+    def order(run: Run) -> tuple[bool, bool, float]:
+        parts = (decomposition(run.result) or {}).values()
+        shares = [(one["others' waiting"] + one["others' stalls"]) / sum(one.values()) for one in parts]
+        return run.finished and bool(run.jobs), len(run.jobs) > 1, max(shares, default=0.0)
+
+    return max(range(len(runs)), key=lambda i: order(runs[i]))
+
+
+def delays(run: Run) -> dict[str, Any] | None:
+    """The parts of each job's mean latency, and the delays of each pair of jobs; None without this account."""
+    blame, parts = run.result.get("blame"), decomposition(run.result)
+    if not blame or parts is None:
+        return None
+    longest = max((sum(one.values()) for one in parts.values()), default=0.0)
+    bars = [
+        {
+            "job": job,
+            "total": f"{sum(own.values()):,.1f}",
+            "parts": [
+                {"name": name, "ns": f"{ns:,.3g}", "share": 100 * max(ns, 0.0) / longest, "colour": PARTS[name]}
+                for name, ns in own.items()
+            ],
+        }
+        for job, own in parts.items()
+    ]
+    names = {"Waiting": "wait_ns_per_packet", "Stalls": "stall_ns_per_packet"}
+    return {
+        "bars": bars,
+        "jobs": blame["jobs"],
+        "tables": {name: _delay_table(blame["jobs"], blame[key]) for name, key in names.items()},
+    }
+
+
+def _delay_table(jobs: Sequence[str], values: Sequence[Sequence[float | None]]) -> list[tuple[str, list[Cell]]]:
+    """A line per victim with a cell per culprit."""
+    most = max((value for own in values for value in own if value), default=1.0)
+    return [
+        (
+            victim,
+            [
+                {"kind": "none", "text": NOTHING, "note": f"{victim} sent no packet"}
+                if value is None
+                else coloured("magma_r", 0.9 * value / most)
+                | {"text": f"{value:.3g}", "note": f"each packet of {victim} lost {value:.4g} ns to {culprit}"}
+                for culprit, value in zip(jobs, own, strict=True)
+            ],
+        )
+        for victim, own in zip(jobs, values, strict=True)
     ]
 
 

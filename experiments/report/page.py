@@ -1,13 +1,16 @@
-"""The page of a report. The template has the tables; scripts draw the rest from the data in the page."""
+"""The page of a report. A script draws the time series and the network; the rest needs none."""
 
-import base64
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
 from ...simcore._files import atomic_path
 from ..plotting.players import player
@@ -16,15 +19,15 @@ from ..results.files import RESULT_FILE
 from ..templates import template
 from . import tables
 from .again import simulate_again
-from .loads import curves
-from .over_time import of_jobs
-from .runs import Run, Settings, compared, runs_of, table
+from .over_time import PARTS, delays, first_shown, of_jobs
+from .pictures import curves, picture, pictures
+from .runs import Run, Settings, runs_of, table
 from .slowdown import matrices, routing_order, slowdowns
 
 REPORT_FILE = "report.html"
 _HERE = Path(__file__).parent
-_SCRIPTS = ("base", "runs", "loads", "jobs", "network", "start")
-_LARGEST_SVG = 2_000_000  # bytes; the page shows the PNG of a larger figure
+# Of jobs: Okabe and Ito's colours, then darker ones of the same hues.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41")
 _MOST_TABLES = 24  # pictures of forwarding tables
 _FIRST_FIGURE = "sweep"
 # The sections with their links, by their content.
@@ -33,7 +36,7 @@ _SECTIONS = {
     "loads": ("loads", "Curves"),
     "rows": ("overview", "Runs"),
     "matrices": ("slowdown", "Slowdown"),
-    "has_blame": ("blame", "Delays between jobs"),
+    "blame": ("blame", "Delays between jobs"),
     "has_series": ("curves", "Over time"),
     "has_film": ("network", "Network"),
     "tables": ("tables", "Tables"),
@@ -93,24 +96,23 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
     labels = [_label(run, settings.full_text(run) if several else "") for run in runs]
     ratios = slowdowns(runs)
     columns, rows = table(runs, settings, several, ratios)
-    jobs, shown = of_jobs(runs, labels), curves(runs)
+    jobs, shown = of_jobs(runs, labels), list(curves(runs))
+    blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
-        "figures": _figures(figures, shown),
+        # The page draws the sweep itself.
+        "figures": pictures([path for path in figures if not (shown and path.stem == _FIRST_FIGURE)]),
         "loads": shown,
         "rows": rows,
         "matrices": matrices(runs, settings, ratios),
-        "has_blame": any(run["blame"] for run in jobs),
+        "blame": blame,
         "has_series": any(run["series"] for run in jobs),
         "has_film": any(run["film"] for run in jobs),
         "tables": tables.networks(routed),
     }
-    data = {
-        "jobs": list(dict.fromkeys(job for run in runs for job in run.jobs)),
-        "runs": jobs,
-        "compared": compared(runs, labels),
-        "loads": shown,
-    }
-    pictures = [(path, name) for run in routed for path, name in tables.pictures(run)]
+    names = dict.fromkeys(job for run in runs for job in run.jobs)
+    scale = list(map(to_hex, colormaps["magma_r"](np.linspace(0, 1, 64))))
+    data = {"runs": jobs, "colours": dict(zip(names, cycle(_COLOURS))), "scale": scale}
+    table_pictures = [found for run in routed for found in tables.pictures(run)]
     return template("report/page.html").render(
         **content,
         title=title,
@@ -119,13 +121,17 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
         unfinished=sum(not run.finished for run in runs),
         sections=[*(place for key, place in _SECTIONS.items() if content[key]), ("provenance", "Origin")],
         columns=columns,
+        jobs=jobs,
+        first=labels[first_shown(runs)] if runs else "",
+        part_colours=PARTS,
+        scale=scale,
         has_jobs=any(run.jobs for run in runs),
         versions=len({str(result["version"]) for result, _ in results}),
         origin=_origin(results, command),
-        table_pictures=[_picture(path, name) for path, name in pictures[:_MOST_TABLES]],
+        table_pictures=[picture(path, name) for path, name in table_pictures[:_MOST_TABLES]],
         provenance=[*map(_details, runs, labels), *map(tables.details, routed)],
         style=(_HERE / "report.css").read_text(encoding="utf-8"),
-        script="".join((_HERE / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS),
+        script=(_HERE / "report.js").read_text(encoding="utf-8"),
         # A "<" in the data could close its element.
         data=json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
@@ -157,21 +163,6 @@ def _facts(runs: Sequence[Run], routed: int, settings: Settings) -> list[str]:
         *([f"and {len(texts) - 3} more settings"] if len(texts) > 3 else []),
         *counted,
     ]
-
-
-def _figures(figures: Sequence[Path], curves: Sequence[Any]) -> list[dict[str, str]]:
-    """The figures, without that of the sweep if the page has its curves."""
-    chosen: dict[str, Path] = {}
-    for path in (path for path in figures if not (curves and path.stem == _FIRST_FIGURE)):
-        if path.stem not in chosen or (path.suffix == ".svg" and path.stat().st_size <= _LARGEST_SVG):
-            chosen[path.stem] = path
-    return [_picture(path, name) for name, path in chosen.items()]
-
-
-def _picture(path: Path, name: str) -> dict[str, str]:
-    """A PNG or SVG file for the page. An SVG in an image element has its own ids, separate from other figures."""
-    kind = "svg+xml" if path.suffix == ".svg" else "png"
-    return {"name": name, "uri": f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"}
 
 
 def _origin(results: Sequence[tuple[Any, Path]], command: str | None) -> list[tuple[str, str]]:

@@ -13,6 +13,8 @@ from ..plotting.drawing import STYLES
 from ..results.copies import distinct
 from .runs import NOTHING, Run, Settings
 
+Cell = dict[str, Any]  # of a coloured table: its kind, text, note and colours
+
 # Fraction of its bytes that a target must receive while the background sends, for a meaningful slowdown.
 _LEAST_TOGETHER = 0.5
 
@@ -102,7 +104,14 @@ def _counted(own: Sequence[int], runs: Sequence[Run], ratio: Mapping[int, tuple[
     return _Cell([runs[i] for i in own], [ratio[row["index"]][0] for row in once])
 
 
-def _shown(cell: _Cell | None, most: float) -> dict[str, Any]:
+def coloured(scale: str, at: float) -> Cell:
+    """The colours of a cell by one of Matplotlib's scales at a place from 0 to 1; its text is readable."""
+    red, green, blue, _ = colour = colormaps[scale](at)
+    dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.55
+    return {"kind": "", "colour": to_hex(colour), "ink": "#fff" if dark else "#111"}
+
+
+def _shown(cell: _Cell | None, most: float) -> Cell:
     if cell is None:
         return {"kind": "none", "text": NOTHING, "note": "not run"}
     if not cell.ratios:
@@ -121,12 +130,8 @@ def _shown(cell: _Cell | None, most: float) -> dict[str, Any]:
         f"{open_seeds} more did not finish" if open_seeds else "",
         apart,
     ]
-    red, green, blue, _ = colour = colormaps["PuOr_r"](0.5 + 0.5 * log(mean) / log(most))
-    return {
-        "kind": "",
+    return coloured("PuOr_r", 0.5 + 0.5 * log(mean) / log(most)) | {
         "value": mean,
-        "colour": to_hex(colour),
-        "ink": "#fff" if 0.3 * red + 0.59 * green + 0.11 * blue < 0.55 else "#111",
         "note": "; ".join(filter(None, notes)),
         "text": f"{mean:.2f}{'*' * bool(open_seeds)}{'†' * bool(apart)}",
     }
