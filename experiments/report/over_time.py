@@ -3,6 +3,7 @@
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,21 +57,17 @@ def delays(run: Run) -> dict[str, Any] | None:
     blame, parts = run.result.get("blame"), decomposition(run.result)
     if not blame or parts is None:
         return None
-    longest = max((sum(one.values()) for one in parts.values()), default=0.0)
-    bars = [
-        {
-            "job": job,
-            "total": f"{sum(own.values()):,.1f}",
-            "parts": [
-                {"name": name, "ns": f"{ns:,.3g}", "share": 100 * max(ns, 0.0) / longest, "colour": PARTS[name]}
-                for name, ns in own.items()
-            ],
-        }
-        for job, own in parts.items()
-    ]
+    longest = max((sum(own.values()) for own in parts.values()), default=0.0)
     names = {"Waiting": "wait_ns_per_packet", "Stalls": "stall_ns_per_packet"}
     return {
-        "bars": bars,
+        "bars": [
+            {
+                "job": job,
+                "total": f"{sum(own.values()):,.1f}",
+                "parts": [(name, f"{ns:,.3g}", 100 * max(ns, 0.0) / longest) for name, ns in own.items()],
+            }
+            for job, own in parts.items()
+        ],
         "jobs": blame["jobs"],
         "tables": {name: _delay_table(blame["jobs"], blame[key]) for name, key in names.items()},
     }
@@ -79,19 +76,14 @@ def delays(run: Run) -> dict[str, Any] | None:
 def _delay_table(jobs: Sequence[str], values: Sequence[Sequence[float | None]]) -> list[tuple[str, list[Cell]]]:
     """A line per victim with a cell per culprit."""
     most = max((value for own in values for value in own if value), default=1.0)
-    return [
-        (
-            victim,
-            [
-                {"kind": "none", "text": NOTHING, "note": f"{victim} sent no packet"}
-                if value is None
-                else coloured("magma_r", 0.9 * value / most)
-                | {"text": f"{value:.3g}", "note": f"each packet of {victim} lost {value:.4g} ns to {culprit}"}
-                for culprit, value in zip(jobs, own, strict=True)
-            ],
-        )
-        for victim, own in zip(jobs, values, strict=True)
-    ]
+
+    def cell(victim: str, culprit: str, value: float | None) -> Cell:
+        if value is None:
+            return {"kind": "none", "text": NOTHING, "note": f"{victim} sent no packet"}
+        note = f"each packet of {victim} lost {value:.4g} ns to {culprit}"
+        return coloured("magma_r", 0.9 * value / most) | {"text": f"{value:.3g}", "note": note}
+
+    return [(victim, list(map(partial(cell, victim), jobs, own))) for victim, own in zip(jobs, values, strict=True)]
 
 
 def decomposition(result: Mapping[str, Any]) -> dict[str, dict[str, float]] | None:

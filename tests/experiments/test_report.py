@@ -15,7 +15,7 @@ from conftest import Command
 from flitgym.configs import compose, config_hash
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.again import simulate_again
-from flitgym.experiments.report.over_time import decomposition, film, series
+from flitgym.experiments.report.over_time import decomposition, delays, film, series
 from flitgym.experiments.report.runs import Settings, runs_of
 from flitgym.experiments.report.slowdown import matrices, slowdowns
 from flitgym.experiments.results.files import write_table
@@ -218,6 +218,11 @@ def test_parts_of_the_latency_add_up(runs: dict[str, Result]) -> None:
     assert parts["halo3d"]["own waiting"] == wait[0][0]
     assert parts["halo3d"]["others' waiting"] == pytest.approx(wait[0][1])
     assert decomposition({**result, "blame": None}) is None
+    (shown,) = map(delays, runs_of([runs["beside"]]))
+    assert shown is not None
+    assert [bar["total"] for bar in shown["bars"]] == [f"{sum(part.values()):,.1f}" for part in parts.values()]
+    texts = [[cell["text"] for cell in cells] for _, cells in shown["tables"]["Waiting"]]
+    assert texts == [[f"{value:.3g}" for value in own] for own in wait]
 
 
 # --- Slowdown ------------------------------------------------------------------------------------------------------
