@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
 from ..results.copies import count_text
-from .drawing import key_line, latency_axis, polish
+from .drawing import key_line, latency_axis, legend_of, polish
 from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
 from .seeds import buffers_text, write_note
 from .swept import Row, column_of, is_number, named, swept, value_of
@@ -103,8 +103,7 @@ def _layout(blocks: Sequence[Block]) -> Figure:
         for ax in axes[len(block.panels) :]:
             ax.remove()
     if handles:
-        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 3 * columns), frameon=False,
-                      fontsize=9)  # fmt: skip
+        legend_of(figure, handles, min(len(handles), 3 * columns))
     write_note(figure, buffers_text([row for block in blocks for row in block.rows]))
     return figure
 

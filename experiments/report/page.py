@@ -13,6 +13,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from ...simcore._files import atomic_path
+from ..plotting.drawing import STYLES
 from ..plotting.players import player
 from ..results.copies import copies_text
 from ..results.files import RESULT_FILE
@@ -22,7 +23,7 @@ from .again import simulate_again
 from .over_time import PARTS, delays, first_shown, of_jobs
 from .pictures import curves, picture, pictures
 from .runs import Run, Settings, runs_of, table
-from .slowdown import matrices, routing_order, slowdowns
+from .slowdown import matrices, slowdowns
 
 REPORT_FILE = "report.html"
 _HERE = Path(__file__).parent
@@ -90,12 +91,9 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
     runs = runs_of([run for run in results if not tables.is_table(run[0])])
     settings = Settings(runs)
     runs.sort(key=lambda run: _order(run, settings))
-    # Whether runs of jobs, or runs of patterns, differ in other settings than workload, pattern, routing and seed.
-    kinds = {(bool(run.jobs), settings.full_text(run)) for run in runs}
-    several = len(kinds) > len({kind for kind, _ in kinds})
-    labels = [_label(run, settings.full_text(run) if several else "") for run in runs]
+    labels = [_label(run, settings.full_text(run)) for run in runs]
     ratios = slowdowns(runs)
-    columns, rows = table(runs, settings, several, ratios)
+    columns, rows = table(runs, settings, ratios)
     jobs, shown = of_jobs(runs, labels), list(curves(runs))
     blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
@@ -139,10 +137,18 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
 
 def _order(run: Run, settings: Settings) -> tuple[Any, ...]:
     routing = player(run.result["config"]["routing"])
-    rank = routing_order([routing, "q_adaptive"]).index(routing)  # q_adaptive comes last
     beside = run.row.get("workload.background") != "none"
     target = run.row.get("workload.target", "")
-    return settings.full_text(run), target, beside, run.what, rank, routing, run.row["seed"], str(run.directory)
+    return (
+        settings.full_text(run),
+        target,
+        beside,
+        run.what,
+        routing not in STYLES,
+        routing,
+        run.row["seed"],
+        str(run.directory),
+    )
 
 
 def _label(run: Run, setting: str) -> str:

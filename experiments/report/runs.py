@@ -162,20 +162,19 @@ _TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their
 
 
 def table(
-    runs: Sequence[Run], settings: Settings, several: bool, slowdowns: Mapping[int, tuple[float, str]]
+    runs: Sequence[Run], settings: Settings, slowdowns: Mapping[int, tuple[float, str]]
 ) -> tuple[list[Column], list[dict[str, Any]]]:
     """The columns in which any row has a value, and the rows with their cells: a row per run or per job.
 
     Args:
         runs: The simulations, in the order of the page.
         settings: Labels of the configurations.
-        several: Whether runs differ in more than their workload or pattern, the routing and the seed.
         slowdowns: The slowdown of the target and a note on it, by the index of the run.
     """
     lines: list[tuple[int, dict[str, Any]]] = []
     for i, run in enumerate(runs):
         state = "finished" if run.finished else "not finished"
-        what = " · ".join(filter(None, [run.what, settings.full_text(run) if several else ""]))
+        what = " · ".join(filter(None, [run.what, settings.full_text(run)]))
         common: dict[str, Any] = {"what": what, "routing": run.routing, "seed": run.row["seed"], "state": state}
         if not run.jobs:
             lines.append((i, {**run.result, **common}))
@@ -193,7 +192,6 @@ def table(
     ]
     rows = [
         {
-            "index": i,
             "folder": runs[i].directory.name,
             "state": values["state"],
             "cells": [_cell(column, values) for column in columns],

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from ..plotting.drawing import STYLES
+from ..plotting.drawing import routing_order
 from ..results.copies import distinct
 from .runs import NOTHING, Run, Settings
 
@@ -17,11 +17,6 @@ Cell = dict[str, Any]  # of a coloured table: its kind, text, note and colours
 
 # Fraction of its bytes that a target must receive while the background sends, for a meaningful slowdown.
 _LEAST_TOGETHER = 0.5
-
-
-def routing_order(names: Sequence[str]) -> list[str]:
-    """Distinct routings. Routings in `STYLES` come first, in the order there."""
-    return [name for name in STYLES if name in names] + sorted(set(names) - set(STYLES))
 
 
 def slowdowns(runs: Sequence[Run]) -> dict[int, tuple[float, str]]:
@@ -82,7 +77,7 @@ def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, tuple[
             key = settings.text(run), run.row["routing"], run.setting()
             pair = settings.job(run, "target"), settings.job(run, "background")
             places.setdefault(key, {}).setdefault(pair, []).append(i)
-    order = routing_order([routing for _, routing, _ in places])
+    order = routing_order(routing for _, routing, _ in places)
     keys = sorted(places, key=lambda key: (key[0], order.index(key[1]), str(sorted(key[2], key=str))))
     cells = {key: {pair: _counted(own, runs, ratio) for pair, own in places[key].items()} for key in keys}
     means = [cell.mean for of_key in cells.values() for cell in of_key.values() if cell.ratios]
