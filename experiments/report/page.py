@@ -15,6 +15,7 @@ from matplotlib.colors import to_hex
 from ...simcore._files import atomic_path
 from ..plotting.drawing import STYLES
 from ..plotting.players import player
+from ..plotting.seeds import buffers_text
 from ..results.copies import copies_text
 from ..results.files import RESULT_FILE
 from ..templates import template
@@ -95,6 +96,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
     ratios = slowdowns(runs)
     columns, rows = table(runs, settings, ratios)
     jobs, shown = of_jobs(runs, labels), list(curves(runs))
+    first = labels[first_shown(runs)] if runs else ""
     blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
         # The page draws the sweep itself.
@@ -102,7 +104,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
         "loads": shown,
         "rows": rows,
         "matrices": matrices(runs, settings, ratios),
-        "blame": blame,
+        "blame": sorted(blame, key=lambda one: one[0] != first),
         "has_series": any(run["series"] for run in jobs),
         "has_film": any(run["film"] for run in jobs),
         "tables": tables.networks(routed),
@@ -120,7 +122,8 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
         sections=[*(place for key, place in _SECTIONS.items() if content[key]), ("provenance", "Origin")],
         columns=columns,
         jobs=jobs,
-        first=labels[first_shown(runs)] if runs else "",
+        first=first,
+        buffers=buffers_text([run.row for run in runs]),
         part_colours=PARTS,
         scale=scale,
         has_jobs=any(run.jobs for run in runs),
