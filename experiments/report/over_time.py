@@ -170,13 +170,11 @@ def film(run: Run, merge: int = 1) -> dict[str, Any] | None:
     columns = {job: f"flits.{job}" for job in result["jobs"] if f"flits.{job}" in table} or {"all jobs": "flits"}
     return {
         "groups": result["facts"]["groups"],
-        "topology": result["config"]["topology"]["name"],
         "bundles": np.stack(
             [table[key][:bundles].astype(int) for key in ("group", "peer_group", "kind", "links")], axis=1
         ).tolist(),
         "begin_ms": _short(begins[starts] / 1e6),
         "end_ms": _short(ends[np.append(starts[1:], begins.size) - 1] / 1e6),
-        "merged": merge,
         "utilisation": _pack(weighted("utilisation")),
         "stall": _pack(weighted("stall_share")),
         # One step is one flit, unless a frame has more flits than there are steps.
