@@ -156,18 +156,18 @@ def film(run: Run, merge: int = 1) -> dict[str, Any] | None:
         return None
     bundles = int(np.argmax(table["begin_ns"] > table["begin_ns"][0])) or table["group"].size
     begins, ends = (table[key].reshape(-1, bundles)[:, 0] for key in ("begin_ns", "end_ns"))
-    starts = np.arange(0, begins.size, merge)
-    lengths = (ends - begins)[:, None]
+    starts, durations = np.arange(0, begins.size, merge), (ends - begins)[:, None]
 
-    def frames(name: str) -> NDArray[np.float64]:
-        return np.asarray(np.add.reduceat(table[name].reshape(-1, bundles).astype(float), starts))
+    def merged(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.add.reduceat(values.reshape(-1, bundles).astype(float), starts))
 
-    def weighted(name: str) -> NDArray[np.float64]:
-        values = table[name].reshape(-1, bundles) * lengths
-        return np.asarray(np.add.reduceat(values, starts) / np.add.reduceat(lengths, starts))
+    def mean(name: str) -> NDArray[np.float64]:
+        return merged(table[name].reshape(-1, bundles) * durations) / lengths
 
+    lengths = np.add.reduceat(durations, starts)
+    names = {job: f"flits.{job}" for job in result["jobs"] if f"flits.{job}" in table} or {"all jobs": "flits"}
+    flits = {job: merged(table[name]) for job, name in names.items()}
     flit_bytes = result["config"]["router"]["flit_bytes"]
-    columns = {job: f"flits.{job}" for job in result["jobs"] if f"flits.{job}" in table} or {"all jobs": "flits"}
     return {
         "groups": result["facts"]["groups"],
         "bundles": np.stack(
@@ -175,10 +175,11 @@ def film(run: Run, merge: int = 1) -> dict[str, Any] | None:
         ).tolist(),
         "begin_ms": _short(begins[starts] / 1e6),
         "end_ms": _short(ends[np.append(starts[1:], begins.size) - 1] / 1e6),
-        "utilisation": _pack(weighted("utilisation")),
-        "stall": _pack(weighted("stall_share")),
+        "busiest": int(np.argmax((sum(flits.values()) / lengths).sum(axis=1))),  # the frame with most bytes per ms
+        "utilisation": _pack(mean("utilisation")),
+        "stall": _pack(mean("stall_share")),
         # One step is one flit, unless a frame has more flits than there are steps.
-        "bytes": {job: _pack(frames(name) * flit_bytes, _STEPS * flit_bytes) for job, name in columns.items()},
+        "bytes": {job: _pack(own * flit_bytes, _STEPS * flit_bytes) for job, own in flits.items()},
     }
 
 

@@ -124,12 +124,12 @@ function network(select) {
   let film, cells, timer;
 
   async function load() {
-    const source = data.runs[select.value].film, names = Object.keys(source.bytes);
+    const source = data.runs[select.value].film;
     const [utilisation, stall, ...sent] = await Promise.all([source.utilisation, source.stall, ...Object.values(source.bytes)].map(unpack));
     if (source !== data.runs[select.value].film) return;  // another run was selected in the meantime
-    film = {...source, loads: {utilisation, stall}, names, sent};
+    film = {...source, loads: {utilisation, stall}, sent: at => Object.keys(source.bytes).map((name, j) => `${name}: ${bytes(sent[j][at])}`)};
     slider.max = film.end_ms.length - 1;
-    slider.value = busiest(film);
+    slider.value = film.busiest;
     cells = grid(film, view);
     paint();
   }
@@ -142,12 +142,12 @@ function network(select) {
     slider.setAttribute("aria-valuetext", $("film-time").textContent);
     const order = film.bundles.map((_, i) => i).sort((a, b) => load(b) - load(a) || a - b).slice(0, 12);
     $("film-busiest").replaceChildren(...order.map(i => html("tr", {},
-      ...[place(film.bundles[i]), percent(load(i)), film.names.map((name, j) => `${name}: ${bytes(film.sent[j][offset + i])}`).join(", ")].map(text => html("td", {}, text)))));
+      ...[place(film.bundles[i]), percent(load(i)), film.sent(offset + i).join(", ")].map(text => html("td", {}, text)))));
   }
   function describe(i) {
     const at = slider.valueAsNumber * film.bundles.length + i, links = film.bundles[i][3], {utilisation, stall} = film.loads;
-    return [`${place(film.bundles[i])}, ${links} ${links === 1 ? "link" : "links"}`, `utilisation ${percent(utilisation[at])}, stalled ${percent(stall[at])}`,
-      ...film.names.map((name, j) => `${name}: ${bytes(film.sent[j][at])}`)].join("\n");
+    return [`${place(film.bundles[i])}, ${links} ${links === 1 ? "link" : "links"}`,
+      `utilisation ${percent(utilisation[at])}, stalled ${percent(stall[at])}`, ...film.sent(at)].join("\n");
   }
   const stop = () => { clearInterval(timer); timer = null; play.textContent = "Play"; };
   play.addEventListener("click", () => {
@@ -161,13 +161,6 @@ function network(select) {
   quantity.addEventListener("change", paint);
   select.addEventListener("change", () => { stop(); load(); });
   load();
-}
-
-// The frame in which the jobs send most bytes per ms.
-function busiest({bundles, sent, begin_ms, end_ms}) {
-  const rates = end_ms.map((end, frame) => sent.reduce((sum, bytes) =>
-    bytes.slice(frame * bundles.length, (frame + 1) * bundles.length).reduce((a, b) => a + b, sum), 0) / (end - begin_ms[frame]));
-  return rates.indexOf(Math.max(...rates));
 }
 
 const place = ([group, peer]) => peer < 0 ? `${group} to terminals` : peer === group ? `within ${group}` : `${group} → ${peer}`;
