@@ -1,7 +1,7 @@
 """The page of a report. A script draws the time series and the network; the rest needs none."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
@@ -20,7 +20,7 @@ from ..results.copies import copies_text
 from ..results.files import RESULT_FILE
 from ..templates import template
 from . import tables
-from .again import simulate_again
+from .again import route_again, simulate_again
 from .over_time import PARTS, delays, first_shown, of_jobs
 from .pictures import curves, picture, pictures
 from .runs import Run, Settings, runs_of, table
@@ -109,6 +109,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
         "has_film": any(run["film"] for run in jobs),
         "tables": tables.networks(routed),
     }
+    named_runs = [(label, run.result, run.directory) for label, run in zip(labels, runs, strict=True)]
     names = dict.fromkeys(job for run in runs for job in run.jobs)
     scale = list(map(to_hex, colormaps["magma_r"](np.linspace(0, 1, 64))))
     data = {"runs": jobs, "colours": dict(zip(names, cycle(_COLOURS))), "scale": scale}
@@ -130,7 +131,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
         versions=len({str(result["version"]) for result, _ in results}),
         origin=_origin(results, command),
         table_pictures=[picture(path, name) for path, name in table_pictures[:_MOST_TABLES]],
-        provenance=[*map(_details, runs, labels), *map(tables.details, routed)],
+        provenance=[_details(*one) for one in [*named_runs, *((tables.label(run[0]), *run) for run in routed)]],
         style=(_HERE / "report.css").read_text(encoding="utf-8"),
         script=(_HERE / "report.js").read_text(encoding="utf-8"),
         # A "<" in the data could close its element.
@@ -189,19 +190,24 @@ def _origin(results: Sequence[tuple[Any, Path]], command: str | None) -> list[tu
     ]
 
 
-def _details(run: Run, label: str) -> dict[str, Any]:
-    """The origin of a run: its command, folder, hash and configuration."""
-    result = run.result
-    stuck, seconds, memory = result.get("stuck"), result["cpu_seconds"], result["peak_rss_mb"]
+def _details(name: str, result: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The origin of a run or a table: its command, folder, hash and configuration."""
+    stuck, again = result.get("stuck"), route_again if tables.is_table(result) else simulate_again
+    seconds, memory = result.get("cpu_seconds", result.get("route_cpu_seconds")), result.get("peak_rss_mb")
+    facts = [
+        f"configuration {result['config_hash']}",
+        f"state {result['state_hash']}" if "state_hash" in result else "",
+        f"{seconds:,.2f} s of CPU" if seconds is not None else "",
+        f"{memory:,.0f} MB" if memory is not None else "",
+    ]
     return {
-        "name": label,
+        "name": name,
         "warnings": [
             *([f"Not finished: {stuck.splitlines()[0]}"] if stuck else []),
             *(result.get("warnings") or {}).values(),
         ],
-        "again": simulate_again(result["config"]),
-        "folder": run.directory.name,
-        "hash": result["config_hash"],
-        "about": f", state {result['state_hash']}, {seconds:,.1f} s of CPU, {memory:,.0f} MB",
+        "again": again(result["config"]),
+        "folder": folder.name,
+        "facts": ", ".join(filter(None, facts)),
         "yaml": yaml.dump(result["config"], Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False),
     }
