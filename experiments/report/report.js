@@ -3,9 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const DASHES = ["", "7 4", "2 3", "10 3 2 3", "14 5", "1 5"];  // of the selected runs
 
-const number = (value, digits = 3) => value === null || value === undefined ? "–"
-  : value > 0 && value < 0.001 ? "<0.001"
-  : Number(value.toPrecision(digits)).toLocaleString("en", {maximumFractionDigits: 6});
+const number = (value, digits = 3) => value?.toLocaleString("en", {maximumSignificantDigits: digits}) ?? "–";
 const percent = value => (100 * value).toFixed(value < 0.0995 ? 2 : 1) + " %";
 const bytes = value => {
   const [unit, size] = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, size]) => value >= size) || ["B", 1];
@@ -53,7 +51,7 @@ function series(select) {
     })));
     const shown = lines.filter(line => !hidden.has(line.name));
     const [from, to] = limits.map(limit => limit.valueAsNumber);
-    const range = [from || 0, to > (from || 0) ? to : Math.max(...lines.map(line => line.time_ms.at(-1)))];
+    const range = [from || 0, to > (from || 0) ? to : Math.max(0, ...lines.map(line => line.time_ms.at(-1)))];
     const names = lines.map(line => {
       const sample = svg("svg", {viewBox: "0 0 34 14"}, svg("path", {d: "M0 7H34", stroke: line.color, "stroke-dasharray": line.dash}));
       const button = html("button", {type: "button", "aria-pressed": !hidden.has(line.name)}, sample, line.name);
@@ -63,6 +61,7 @@ function series(select) {
     view.replaceChildren(html("div", {class: "legend"}, ...names),
       ...chart(shown, "throughput", "Throughput, GB/ms received", range), ...chart(shown, "latency_ns", "Mean packet latency, ns", range));
   };
+  if (!select.value) select.selectedIndex = 0;
   [select, ...limits].forEach(control => control.addEventListener("change", show));
   addEventListener("resize", show);
   show();
@@ -72,11 +71,11 @@ function series(select) {
 function chart(lines, key, title, [from, to]) {
   const left = 58, width = Math.max(200, $("curve-view").clientWidth - left - 20), height = 210;
   const inside = lines.flatMap(line => line[key].filter((value, i) => value !== null && line.time_ms[i] >= from));
-  const most = 1.05 * Math.max(...inside) || 1;
+  const most = 1.05 * Math.max(0, ...inside) || 1;
   const x = time => (time - from) / (to - from) * width, y = value => height - value / most * height;
   const area = svg("svg", {x: left, y: 0, width, height});  // which hides the parts of lines outside of it
   const root = svg("svg", {viewBox: `0 -12 ${left + width + 20} ${height + 56}`, role: "img", "aria-label": `${title}, over time`}, area);
-  const text = (x, y, anchor, content) => root.append(svg("text", {x, y, "text-anchor": anchor, class: "soft"}, content));
+  const text = (left, top, anchor, content) => root.append(svg("text", {x: left, y: top, "text-anchor": anchor}, content));
   ticks(0, most, 4).forEach(value => {
     area.append(svg("path", {d: `M0 ${y(value)}H${width}`, class: "rule"}));
     text(left - 8, y(value) + 4, "end", number(value, 4));
@@ -170,7 +169,7 @@ function grid({groups, bundles}, view) {
   const size = (groups + 3) / 36;  // of the text; the unit is the side of a cell
   const cells = bundles.map(([group, peer], i) => svg("rect", {x: peer < 0 ? groups + 0.5 : peer, y: group, width: 1, height: 1,
     "data-bundle": i, class: peer === group ? "local" : "between"}, svg("title", {})));
-  const text = (x, y, anchor, content) => svg("text", {x, y, "text-anchor": anchor, "font-size": size, class: "soft"}, content);
+  const text = (x, y, anchor, content) => svg("text", {x, y, "text-anchor": anchor, "font-size": size}, content);
   const shown = Array.from({length: groups}, (_, group) => group).filter(group => group % Math.ceil(1.6 * size) === 0);
   view.replaceChildren(svg("svg", {viewBox: `${-2.2 * size} ${-2.8 * size} ${groups + 1.6 + 3.2 * size} ${groups + 3 * size}`, role: "img",
     "aria-label": "Load of the links between groups; a table lists the busiest"},
