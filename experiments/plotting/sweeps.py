@@ -12,12 +12,13 @@ from matplotlib.ticker import FuncFormatter
 from ...simcore import ConfigError
 from ..results.copies import count_text
 from .drawing import key_line, latency_axis, legend_of, polish
-from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
+from .lines import Block, blocks_of, distinguishes, lines_of, ordered, points
 from .seeds import buffers_text, write_note
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 
 _COLUMNS = 4  # of panels
+_SPREAD = 0.5  # fraction of the distance between two words over which the points of several lines are spread
 _LOG_FROM = 4.0  # ratio of the largest to the smallest time from which an axis is logarithmic
 _LOG_KEY_FROM = 30.0  # the same for the x axis
 _LONGEST_LABEL = 40  # characters that fit next to a panel
@@ -116,7 +117,7 @@ def draw_panel(ax: Axes, block: Block, x: str, y: str) -> None:
         found = [point for point in points(line.of(block.rows), x, y) if np.isfinite(point.estimate.value)]
         if not found:
             continue
-        aside = dodge(block.lines, k, x) if places else 0.0
+        aside = _SPREAD * ((k + 0.5) / len(block.lines) - 0.5) if places and x not in line.key else 0.0
         at = [places.get(point.at, point.at) + aside for point in found]
         value, low, high = np.array([point.estimate for point in found]).T
         style, joined = line.style, block.joined and not places

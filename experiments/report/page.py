@@ -13,6 +13,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from ...simcore._files import atomic_path
+from ..conclusion.conclude import FIGURE
 from ..plotting.drawing import STYLES
 from ..plotting.players import player
 from ..plotting.seeds import buffers_text
@@ -31,7 +32,6 @@ _HERE = Path(__file__).parent
 # Of jobs: Okabe and Ito's colours, then darker ones of the same hues.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41")
 _MOST_TABLES = 24  # pictures of forwarding tables
-_FIRST_FIGURE = "sweep"
 # The sections with their links, by their content.
 _SECTIONS = {
     "figures": ("figures", "Figures"),
@@ -82,9 +82,8 @@ def write_report(
 
 
 def figures_in(directory: Path) -> list[Path]:
-    """The pictures of a study: first the picture of the sweep, then the others by name."""
-    found = [path for path in directory.iterdir() if path.suffix in (".png", ".svg")]
-    return sorted(found, key=lambda path: (path.stem != _FIRST_FIGURE, path.name))
+    """The pictures of a study by name."""
+    return sorted(path for path in directory.iterdir() if path.suffix in (".png", ".svg"))
 
 
 def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Path], command: str | None) -> str:
@@ -100,7 +99,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
     blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
         # The page draws the sweep itself.
-        "figures": pictures([path for path in figures if not (shown and path.stem == _FIRST_FIGURE)]),
+        "figures": pictures([path for path in figures if not (shown and path.stem == FIGURE)]),
         "loads": shown,
         "rows": rows,
         "matrices": matrices(runs, settings, ratios),
