@@ -13,7 +13,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from ...simcore._files import atomic_path
-from ..conclusion.conclude import FIGURE
+from ..conclusion.conclude import FIGURE, REPORT
 from ..plotting.drawing import STYLES
 from ..plotting.players import player
 from ..plotting.seeds import buffers_text
@@ -27,7 +27,6 @@ from .pictures import curves, picture, pictures
 from .runs import Run, Settings, runs_of, table
 from .slowdown import matrices, slowdowns
 
-REPORT_FILE = "report.html"
 _HERE = Path(__file__).parent
 # Of jobs: Okabe and Ito's colours, then darker ones of the same hues.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41")
@@ -75,7 +74,7 @@ def write_report(
     if not results:
         raise ValueError("a report needs at least one run")
     page = _page(title, results, figures, command)
-    path = output or directory / REPORT_FILE
+    path = output or directory / REPORT
     with atomic_path(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
