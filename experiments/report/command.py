@@ -5,11 +5,10 @@ import sys
 from pathlib import Path
 
 from ...simcore import CoreError
-from ..conclusion.conclude import REPORT
 from ..results.files import DamagedError, check_table
 from ..results.rows import rows_below
 from ..terminal.commandline import CommandError, require_folder, run_command, say_damaged
-from .page import figures_in, write_report
+from .page import REPORT_FILE, figures_in, write_report
 
 
 def report(directory: Path, output: Path | None) -> Path:
@@ -53,6 +52,6 @@ def main() -> None:
         prog="flitgym report", description="Make one HTML page of every run below a folder and of the figures in it."
     )
     parser.add_argument("directory", type=Path, help="a folder that holds runs, e.g. results/<study>")
-    parser.add_argument("--output", type=Path, help=f"default: <directory>/{REPORT}")
+    parser.add_argument("--output", type=Path, help=f"default: <directory>/{REPORT_FILE}")
     arguments = parser.parse_args()
     sys.exit(run_command("flitgym report", lambda: report(arguments.directory, arguments.output)))

@@ -13,7 +13,6 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from ...simcore._files import atomic_path
-from ..conclusion.conclude import FIGURE, REPORT
 from ..plotting.drawing import STYLES
 from ..plotting.players import player
 from ..plotting.seeds import buffers_text
@@ -27,6 +26,8 @@ from .pictures import curves, picture, pictures
 from .runs import Run, Settings, runs_of, table
 from .slowdown import matrices, slowdowns
 
+REPORT_FILE = "report.html"
+_SWEEP = "sweep"  # the name of the sweep's picture
 _HERE = Path(__file__).parent
 # Of jobs: Okabe and Ito's colours, then darker ones of the same hues.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41")
@@ -74,7 +75,7 @@ def write_report(
     if not results:
         raise ValueError("a report needs at least one run")
     page = _page(title, results, figures, command)
-    path = output or directory / REPORT
+    path = output or directory / REPORT_FILE
     with atomic_path(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
@@ -98,7 +99,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
     blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
         # The page draws the sweep itself.
-        "figures": pictures([path for path in figures if not (shown and path.stem == FIGURE)]),
+        "figures": pictures([path for path in figures if not (shown and path.stem == _SWEEP)]),
         "loads": shown,
         "rows": rows,
         "matrices": matrices(runs, settings, ratios),
