@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -24,6 +22,7 @@ from ..evaluation.study import as_list
 from ..results.rows import ROWS_FILE, read_rows
 from ..saturation.study import Saturation
 from ..terminal.commandline import call
+from ..terminal.words import hydra_text
 from .calls import explained
 
 
@@ -159,15 +158,4 @@ def _table(path: Path) -> list[dict[str, Any]]:
 
 
 def _words(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key}={_text(value)}" for key, value in values.items()]
-
-
-def _text(value: Any) -> str:
-    """A value in Hydra's grammar of overrides."""
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{key}:{_text(item)}' for key, item in value.items())}}}"
-    if isinstance(value, list | tuple | range):
-        return f"[{','.join(map(_text, value))}]"
-    if isinstance(value, str | Path) and not re.fullmatch(r"[A-Za-z_/.][\w./-]*", str(value)):
-        return json.dumps(str(value), ensure_ascii=False)
-    return "null" if value is None else str(value)
+    return [f"{key}={hydra_text(value)}" for key, value in values.items()]

@@ -97,9 +97,7 @@ def style_of(routing: str) -> Style:
 
 def paper_style(routing: str) -> Style:
     """The style of a routing with its name in the papers, for the figures of papers."""
-    if routing not in STYLES and routing not in _further:
-        _further[routing] = _further_style(routing, len(_further))
-    return STYLES.get(routing) or _further[routing]
+    return STYLES.get(routing) or _further.setdefault(routing, _further_style(routing, len(_further)))
 
 
 def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
@@ -147,18 +145,25 @@ def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> lis
 def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The offered loads, and the mean over seeds of a quantity at each load; NaN without a measurement."""
     loads = sorted({row["traffic.load"] for row in rows})
-    values = [[row[quantity] for row in rows if row["traffic.load"] == load] for load in loads]
-    means = [np.nan if None in at_load else np.mean(at_load) for at_load in values]
-    return np.array(loads), np.array(means, dtype=float)
+    return np.array(loads), np.array([np.mean(values) for values in _at_loads(rows, quantity)])
 
 
-def _numbers(values: Sequence[float | None]) -> list[float]:
-    return [np.nan if value is None else value for value in values]
+def _at_loads(rows: Sequence[Row], quantity: str) -> list[NDArray[np.float64]]:
+    """The values of a quantity at each load, [loads][seeds]; NaN without a measurement."""
+    at: dict[float, list[float | None]] = {}
+    for row in rows:
+        at.setdefault(row["traffic.load"], []).append(row[quantity])
+    return [np.array(at[load], dtype=float) for load in sorted(at)]
 
 
 def routings(rows: Sequence[Row]) -> list[str]:
-    """Every routing or policy in the rows. Names in `STYLES` come first, in the order there."""
-    present = {player_of(row) for row in rows}
+    """Every routing or policy in the rows, in the order of `routing_order`."""
+    return routing_order(player_of(row) for row in rows)
+
+
+def routing_order(names: Iterable[str]) -> list[str]:
+    """Distinct routings. Names in `STYLES` come first, in the order there."""
+    present = set(names)
     return [name for name in STYLES if name in present] + sorted(present - set(STYLES))
 
 
@@ -173,8 +178,7 @@ def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> N
     for name in routings(rows):
         own, style = select(rows, pattern, name), style_of(name)
         loads, values = curve(own, quantity)
-        at_load = [_numbers([row[quantity] for row in own if row["traffic.load"] == load]) for load in loads]
-        draw_band(ax, loads, at_load, style)
+        draw_band(ax, loads, _at_loads(own, quantity), style)
         ax.plot(
             loads, values, color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
             markersize=5, zorder=3 if name == "q_adaptive" else 2,

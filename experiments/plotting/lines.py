@@ -19,7 +19,6 @@ from .words import value_label
 TRAFFIC = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "hops_mean")
 
 _DASHES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
-_DODGE = 0.5  # fraction of the distance between two words over which the points of several lines are spread
 _MOST_LINES = 16  # more lines would make a legend too long, so the runs are drawn as points
 _MOST_FACETS = 4  # rows of panels for the values of further keys
 _MOST_JOBS = 12  # panels
@@ -133,11 +132,6 @@ def lines_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Line]:
             style = replace(style, line=_DASHES[rest.index(values[1:]) % len(_DASHES)])
         lines.append(Line(dict(zip(keys, values, strict=True)), style))
     return lines
-
-
-def dodge(lines: Sequence[Line], k: int, x: str) -> float:
-    """The offset of a line's points from the place of a word on the axis. It separates the points of several lines."""
-    return 0.0 if x in lines[k].key else _DODGE * ((k + 0.5) / len(lines) - 0.5)
 
 
 def ordered(column: str, values: Iterable[Any]) -> list[Any]:

@@ -45,19 +45,15 @@ def draw_bars(
     heights = np.asarray(values, dtype=float)
     count, size = heights.shape
     places: NDArray[np.float64] = (np.arange(count) - (count - 1) / 2)[:, None] * width / count + np.arange(size)
-    tops = heights.copy()
-    bar, line = (ax.bar, ax.vlines) if along == "x" else (ax.barh, ax.hlines)
+    draw, error = (ax.bar, "yerr") if along == "x" else (ax.barh, "xerr")
     for k, own in enumerate(places):
-        bar(own, heights[k], width / count * 0.92, color=colors[k], label=labels[k] if labels else None)
+        look: dict[str, Any] = {"color": colors[k], "label": labels[k] if labels else None}
         if ends is not None:
-            low, high = np.asarray(ends, dtype=float)[k].T
-            line(own, low, high, color="#333333", linewidth=1)
-            tops[k] = np.fmax(tops[k], high)
-    if text:
-        for place, value, top in zip(places.flat, heights.flat, tops.flat, strict=True):
-            at, shift = ((place, top), (0, 3)) if along == "x" else ((top, place), (3, 0))
-            ax.annotate(text(value), at, xytext=shift, textcoords="offset points", fontsize=7, color="#444444",
-                        ha="center" if along == "x" else "left", va="bottom" if along == "x" else "center")  # fmt: skip
+            lengths = np.abs(np.asarray(ends, dtype=float)[k].T - heights[k])
+            look |= {error: np.nan_to_num(lengths), "error_kw": {"ecolor": "#333333", "elinewidth": 1}}
+        bars = draw(own, heights[k], width / count * 0.92, **look)
+        if text:
+            ax.bar_label(bars, list(map(text, heights[k])), padding=3, fontsize=7, color="#444444")
     (ax.set_xticks if along == "x" else ax.set_yticks)(range(size), groups)
     if along == "y":
         ax.set_ylim(size - 0.4, -0.6)

@@ -11,13 +11,14 @@ from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
 from ..results.copies import count_text
-from .drawing import key_line, latency_axis, polish
-from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
+from .drawing import key_line, latency_axis, legend_of, polish
+from .lines import Block, blocks_of, distinguishes, lines_of, ordered, points
 from .seeds import buffers_text, write_note
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 
 _COLUMNS = 4  # of panels
+_SPREAD = 0.5  # fraction of the distance between two words over which the points of several lines are spread
 _LOG_FROM = 4.0  # ratio of the largest to the smallest time from which an axis is logarithmic
 _LOG_KEY_FROM = 30.0  # the same for the x axis
 _LONGEST_LABEL = 40  # characters that fit next to a panel
@@ -57,8 +58,8 @@ def curves(rows: Sequence[Row], x: str, y: str, by: str | Sequence[str] | None =
 
         _, ax = plt.subplots(figsize=(8.0, 4.6), layout="constrained")
     lines = lines_of(known, keys)
-    _draw(ax, Block("", known, [], lines), across, up)
-    handles = _legend([Block("", known, [(across, up)], lines)])
+    draw_panel(ax, Block("", known, [], lines), across, up)
+    handles = legend_entries([Block("", known, [(across, up)], lines)])
     if handles:
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     return ax
@@ -91,7 +92,7 @@ def _layout(blocks: Sequence[Block]) -> Figure:
     if len(blocks) == 1 and columns == _COLUMNS:
         columns = 2  # four panels form a square
     heights = [-(-len(block.panels) // columns) for block in blocks]
-    handles = _legend(blocks)
+    handles = legend_entries(blocks)
     figure = Figure(figsize=(1.0 + 4.2 * columns, 0.9 + 3.1 * sum(heights)), layout="constrained")
     parts = figure.subfigures(len(blocks), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, block, lines in zip(parts, blocks, heights, strict=True):
@@ -99,17 +100,16 @@ def _layout(blocks: Sequence[Block]) -> Figure:
             part.suptitle(block.title, fontweight="bold", fontsize=11)
         axes = list(part.subplots(lines, columns, squeeze=False).flat)
         for ax, (x, y) in zip(axes, block.panels, strict=False):
-            _draw(ax, block, x, y)
+            draw_panel(ax, block, x, y)
         for ax in axes[len(block.panels) :]:
             ax.remove()
     if handles:
-        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 3 * columns), frameon=False,
-                      fontsize=9)  # fmt: skip
+        legend_of(figure, handles, min(len(handles), 3 * columns))
     write_note(figure, buffers_text([row for block in blocks for row in block.rows]))
     return figure
 
 
-def _draw(ax: Axes, block: Block, x: str, y: str) -> None:
+def draw_panel(ax: Axes, block: Block, x: str, y: str) -> None:
     """Draw all lines of a block in one panel."""
     places = _place_words(ax, block.rows, x)
     heights: list[float] = []
@@ -117,7 +117,7 @@ def _draw(ax: Axes, block: Block, x: str, y: str) -> None:
         found = [point for point in points(line.of(block.rows), x, y) if np.isfinite(point.estimate.value)]
         if not found:
             continue
-        aside = dodge(block.lines, k, x) if places else 0.0
+        aside = _SPREAD * ((k + 0.5) / len(block.lines) - 0.5) if places and x not in line.key else 0.0
         at = [places.get(point.at, point.at) + aside for point in found]
         value, low, high = np.array([point.estimate for point in found]).T
         style, joined = line.style, block.joined and not places
@@ -172,7 +172,7 @@ def _axes(ax: Axes, rows: Sequence[Row], x: str, y: str, heights: Sequence[float
     polish(ax)
 
 
-def _legend(blocks: Sequence[Block]) -> list[Line2D]:
+def legend_entries(blocks: Sequence[Block]) -> list[Line2D]:
     """The entries of the legend: the lines, then bars, hollow points and the diagonal if they are drawn."""
     styles = {line.style.label: line.style for block in blocks for line in block.lines if line.style.label}
     handles = [key_line(style) for style in styles.values()]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .topology_layout import Floats, Integers, Layout
+from .topology_layout import Floats, Integers, Layout, components, ring
 
 MOST_ROUTERS = 1200  # a larger network of a known topology is drawn by groups
 
@@ -61,14 +61,13 @@ def grouped(topology: Mapping[str, Any], routers: int, cables: Integers, termina
     of = np.full(routers, -1, dtype=np.int64)
     of[terminal_router] = np.arange(len(terminal_router)) // per_group
     below = int(of.max()) + 1
-    return _two_levels(_with_components(of, cables, below), cables, below, low, high)
+    return _two_levels(components(of, cables, below), cables, below, low, high)
 
 
 def _dragonfly(per_group: int, routers: int, cables: Integers) -> Grouped:
     of = np.arange(routers, dtype=np.int64) // per_group
     groups = int(of[-1]) + 1
-    angle = math.pi / 2 - 2 * math.pi * np.arange(groups) / groups
-    outward = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    outward = ring(groups, 1.0)
     words = f"drawn as {groups} groups of {per_group} routers"
     return _drawn(of, outward * max(1.0, groups / (2 * math.pi)), outward, cables, "group", words)
 
@@ -99,20 +98,3 @@ def _drawn(of: Integers, at: Floats, outward: Floats, cables: Integers, unit: st
     kind = (ends[:, 0] == 0).astype(np.int64)
     opacity = (min(0.45, 200 / len(ends)), 0.9)
     return Grouped(of, Layout(at, outward, kind, kinds, np.zeros(len(ends)), opacity=opacity), ends, words)
-
-
-def _with_components(of: Integers, cables: Integers, first: int) -> Integers:
-    """Number the connected parts of the routers without a group (-1), from `first` on."""
-    inner = cables[(of[cables] < 0).all(axis=1)]
-    part = np.arange(len(of))
-    while True:
-        least = np.minimum(part[inner[:, 0]], part[inner[:, 1]])
-        before = part.copy()
-        np.minimum.at(part, inner[:, 0], least)
-        np.minimum.at(part, inner[:, 1], least)
-        if (part == before).all():
-            break
-    numbered = of.copy()
-    free = of < 0
-    numbered[free] = first + np.unique(part[free], return_inverse=True)[1]
-    return numbered

@@ -97,10 +97,15 @@ def _apart(cables: Integers, at: Floats) -> Floats:
     return bends
 
 
-def _ring(places: int, radius: float, turn: float = 0.0) -> Floats:
+def ring(places: int, radius: float, turn: float = 0.0) -> Floats:
     """Places on a circle, clockwise from the top."""
     angle = math.pi / 2 - turn - 2 * math.pi * np.arange(places) / max(places, 1)
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _middles(groups: int, half: float, few: float) -> Floats:
+    """The middles of groups on a circle, which need a radius of `half` each; `few` is the circle's radius for two."""
+    return ring(groups, half / math.sin(math.pi / groups) if groups > 2 else few)
 
 
 def _straight(cables: Integers) -> tuple[Integers, Floats]:
@@ -108,7 +113,7 @@ def _straight(cables: Integers) -> tuple[Integers, Floats]:
 
 
 def _circle(routers: int, cables: Integers) -> Layout:
-    outward = _ring(routers, 1.0)
+    outward = ring(routers, 1.0)
     kind, bend = _straight(cables)
     return Layout(outward * max(1.0, routers / (2 * math.pi)), outward, kind, ("link",), bend)
 
@@ -119,18 +124,17 @@ _OF_GROUPS = ("local link, within a group", "global link, between groups")
 def _dragonfly(per_group: int, routers: int, cables: Integers, kinds: tuple[str, ...] = _OF_GROUPS) -> Layout:
     groups = routers // per_group
     inner = max(0.55, per_group / (2 * math.pi)) if per_group > 1 else 0.0
-    ring = _ring(groups, 1.0)
-    radius = (inner + 0.95) / math.sin(math.pi / groups) if groups > 2 else inner + 1.5
+    middles = _middles(groups, inner + 0.95, inner + 1.5)
     at, outward = np.empty((routers, 2)), np.empty((routers, 2))
     for group in range(groups):
         own = slice(group * per_group, (group + 1) * per_group)
         # The polygon of a group turns with its place on the circle. The spoke to it passes between two routers.
-        side = _ring(per_group, 1.0, 2 * math.pi * group / groups + math.pi / per_group)
-        at[own] = radius * ring[group] + inner * side
+        side = ring(per_group, 1.0, 2 * math.pi * group / groups + math.pi / per_group)
+        at[own] = middles[group] + inner * side
         outward[own] = side
     group_of = cables // per_group
     kind = (group_of[:, 0] != group_of[:, 1]).astype(np.int64)
-    areas = [(radius * x, radius * y, inner + 0.42) for x, y in ring]
+    areas = [(x, y, inner + 0.42) for x, y in middles]
     return Layout(at, outward, kind, kinds, np.where(kind == 1, _inwards(cables, at), 0.0), areas)
 
 
@@ -147,7 +151,7 @@ def _slim_fly(q: int, routers: int, cables: Integers) -> Layout:
     # Groups of q routers lie on the circle with a gap of one place between them.
     group = np.arange(routers) // q
     places = routers + routers // q
-    outward = _ring(places, 1.0)[np.arange(routers) + group]
+    outward = ring(places, 1.0)[np.arange(routers) + group]
     kind = (group[cables[:, 0]] != group[cables[:, 1]]).astype(np.int64)
     bend = np.where(kind == 0, 0.25, 0.0)
     return Layout(outward * places / (2 * math.pi), outward, kind, ("link within a group", "link between groups"), bend)
@@ -159,15 +163,14 @@ def _dragonfly_plus(leaves: int, spines: int, routers: int, cables: Integers) ->
     groups = routers // size
     gap = max(0.9, 0.3 * widest)  # half the distance between the rows
     reach = math.hypot((widest - 1) / 2, gap)
-    ring = _ring(groups, 1.0)
-    radius = (reach + 0.6) / math.sin(math.pi / groups) if groups > 2 else reach + 1.2
+    side, middles = ring(groups, 1.0), _middles(groups, reach + 0.6, reach + 1.2)
     places = np.concatenate([np.arange(count) - (count - 1) / 2 for count in (leaves, spines)])
     offset = np.where(np.arange(size) < leaves, gap, -gap)
-    along = np.stack([ring[:, 1], -ring[:, 0]], axis=1)
-    at = (radius + offset)[None, :, None] * ring[:, None] + places[None, :, None] * along[:, None]
-    outward = np.repeat(ring, size, axis=0)
+    along = np.stack([side[:, 1], -side[:, 0]], axis=1)
+    at = middles[:, None] + offset[:, None] * side[:, None] + places[:, None] * along[:, None]
+    outward = np.repeat(side, size, axis=0)
     kind = (cables[:, 0] // size != cables[:, 1] // size).astype(np.int64)
-    areas = [(radius * x, radius * y, reach + 0.45) for x, y in ring]
+    areas = [(x, y, reach + 0.45) for x, y in middles]
     at = at.reshape(-1, 2)
     return Layout(at, outward, kind, _OF_GROUPS, np.where(kind == 1, _inwards(cables, at), 0.0), areas)
 
@@ -178,34 +181,23 @@ def _polarfly(q: int, routers: int, cables: Integers) -> Layout:
     odd = q % 2 == 1
     clusters, first = (q, q + 1) if odd else (q + 1, 0)
     inner = max(0.8, (q - 1) / (2 * math.pi))
-    radius = (inner + 0.7) / math.sin(math.pi / clusters) if clusters > 2 else inner + 1.5
+    away, middles = ring(clusters, 1.0), _middles(clusters, inner + 0.7, inner + 1.5)
     at, outward = np.zeros((routers, 2)), np.zeros((routers, 2))
     rack = np.zeros(routers, dtype=np.int64)
     if odd:
-        middle = _ring(q + 1, 1.0)
-        at[: q + 1], outward[: q + 1] = min(0.45 * radius, (q + 1) / (2 * math.pi) + 0.4) * middle, middle
-    areas = []
-    for cluster, place in enumerate(_ring(clusters, 1.0)):
+        outward[: q + 1] = ring(q + 1, 1.0)
+        at[: q + 1] = min(0.45 * middles[0, 1], (q + 1) / (2 * math.pi) + 0.4) * outward[: q + 1]
+    for cluster in range(clusters):
         begin = first + cluster * q + (not odd and cluster > 0)  # without the router in the middle
-        side = _ring(q - 1, 1.0, 2 * math.pi * cluster / clusters)
-        at[begin : begin + q] = radius * place
+        side = ring(q - 1, 1.0, 2 * math.pi * cluster / clusters)
+        at[begin : begin + q] = middles[cluster]
         at[begin + 1 : begin + q] += inner * side
-        outward[begin], outward[begin + 1 : begin + q] = place, side
+        outward[begin], outward[begin + 1 : begin + q] = away[cluster], side
         rack[begin : begin + q] = cluster + 1
-        areas.append((radius * place[0], radius * place[1], inner + 0.42))
+    areas = [(x, y, inner + 0.42) for x, y in middles]
     kind = (rack[cables[:, 0]] != rack[cables[:, 1]]).astype(np.int64)
     kinds = ("link within a rack", "link between racks")
     return Layout(at, outward, kind, kinds, np.zeros(len(cables)), areas)
-
-
-def _switches_of_line(boards: int, ports: int, taper: int) -> int:
-    """Switches of the tree that joins the boards of a line (simcore/src/topology/hammingmesh.cpp)."""
-    ends = 2 * boards
-    if boards == 1 or ends <= ports:
-        return int(boards > 1)
-    up = max(1, ports // (taper + 1))
-    leaves = math.ceil(ends / ((ports - up) // 2 * 2))
-    return leaves + next(n for n in range(1, up + 1) if up % n == 0 and leaves * (up // n) <= ports)
 
 
 def _hammingmesh(topology: Mapping[str, Any], routers: int, cables: Integers) -> Layout:
@@ -218,8 +210,10 @@ def _hammingmesh(topology: Mapping[str, Any], routers: int, cables: Integers) ->
     gap = 0.7
     accelerators = np.stack([x + gap * (x // width), y + gap * (y // height)], axis=1)
     edge = accelerators.max(axis=0) + 1.3
-    ports, taper = int(topology["switch_ports"]), int(topology["taper"])
-    in_row, in_column = (_switches_of_line(count, ports, taper) for count in boards)
+    # The tree of a line is connected without the accelerators. Trees of rows have the first numbers.
+    trees = components(np.where(np.arange(routers) < len(board), 0, -1), cables, 1)[len(board) :]
+    in_row = int((trees == 1).sum()) if boards[0] > 1 else 0
+    in_column = (len(trees) - rows * in_row) // columns
     line, number = np.divmod(np.arange(rows * in_row), max(in_row, 1))
     of_rows = np.stack([edge[0] + number, line + gap * (line // height)], axis=1)
     line, number = np.divmod(np.arange(columns * in_column), max(in_column, 1))
@@ -303,7 +297,7 @@ def _by_distance(routers: int, cables: Integers) -> Layout:
     values, vectors = np.linalg.eigh(-0.5 * centred @ distance**2 @ centred)
     at = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
     # In a graph with many symmetries, routers may share a place. A fixed offset separates them.
-    at += 1e-2 * _ring(routers, 1.0)
+    at += 1e-2 * ring(routers, 1.0)
     weight = 1 / np.where(distance > 0, distance, np.inf) ** 2
     laplacian = np.diag(weight.sum(axis=1)) - weight
     inverse = np.linalg.pinv(laplacian)
@@ -334,3 +328,20 @@ def _hops(routers: int, cables: Integers, begin: Integers) -> Integers:
         hops[front] = step
     hops[hops < 0] = step
     return hops
+
+
+def components(of: Integers, cables: Integers, first: int) -> Integers:
+    """Number the connected parts of the routers without a group (-1), from `first` on."""
+    inner = cables[(of[cables] < 0).all(axis=1)]
+    part = np.arange(len(of))
+    while True:
+        least = np.minimum(part[inner[:, 0]], part[inner[:, 1]])
+        before = part.copy()
+        np.minimum.at(part, inner[:, 0], least)
+        np.minimum.at(part, inner[:, 1], least)
+        if (part == before).all():
+            break
+    numbered = of.copy()
+    free = of < 0
+    numbered[free] = first + np.unique(part[free], return_inverse=True)[1]
+    return numbered

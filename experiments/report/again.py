@@ -16,12 +16,12 @@ from ...configs.routes import TABLE
 from ...simcore import ConfigError, registered
 from ..plotting.swept import RUN_OF_WORKLOAD
 from ..presets import preset_files, values_of
+from ..terminal.words import hydra_text
 
 Section = Mapping[str, Any]
 
 _RUN_OF_JOBS = (*RUN_OF_WORKLOAD, "save_q_table")
 _SHIPPED = re.compile(r"\$\{shipped_policy:(\w+)\}")
-_PLAIN = re.compile(r"[A-Za-z_][\w./-]*")
 
 
 def simulate_again(config: Section) -> str | None:
@@ -102,16 +102,3 @@ def _differences(prefix: str, known: Section, wanted: Section) -> list[str]:
         else:
             words.append(f"{path}={hydra_text(value)}")
     return words
-
-
-def hydra_text(value: Any) -> str:
-    """A value in the grammar of Hydra's overrides."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{hydra_text(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(hydra_text, value)) + "]"
-    if isinstance(value, str) and not (_PLAIN.fullmatch(value) and value not in ("null", "true", "false")):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return str(value)

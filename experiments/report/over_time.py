@@ -1,8 +1,9 @@
-"""The jobs of a run as data for the page's scripts: parts of the latency, series, and the load of the links."""
+"""The jobs of a run: parts of the latency, and series and the load of the links as data for the page's script."""
 
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..results.files import read_columns
-from .runs import Run
+from .runs import NOTHING, Run
+from .slowdown import Cell, coloured
 
+PARTS = {
+    "own waiting": "#56b4e9",
+    "others' waiting": "#d55e00",
+    "own stalls": "#0072b2",
+    "others' stalls": "#b07d5b",
+    "rest": "#d0d7de",
+}  # of the latency, with the colours of their bars
 _SERIES_POINTS = 400  # most points per job; longer series are merged
 _STEPS = 65535  # of a 16-bit number in a film
 _MAP_BYTES = 40e6  # of all films before compression; frames of larger films are merged
@@ -23,20 +32,58 @@ def of_jobs(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
     while whole / merge > _MAP_BYTES:
         merge *= 2
     return [
-        {
-            "label": label,
-            "what": run.what,
-            "finished": run.finished,
-            "jobs": list(run.jobs),
-            "latency": {name: job["packet_latency_mean_ns"] for name, job in run.jobs.items()},
-            "blame": run.result.get("blame"),
-            "parts": decomposition(run.result),
-            "series": series(run),
-            "film": film(run, merge),
-        }
+        {"label": label, "series": series(run), "film": film(run, merge)}
         for run, label in zip(runs, labels, strict=True)
         if run.jobs
     ]
+
+
+def first_shown(runs: Sequence[Run]) -> int:
+    """The index of the run that the page shows first.
+
+    Finished runs of several jobs precede others, and large delays between jobs small ones.
+    """
+
+    def order(run: Run) -> tuple[bool, bool, float]:
+        parts = (decomposition(run.result) or {}).values()
+        shares = [(one["others' waiting"] + one["others' stalls"]) / sum(one.values()) for one in parts]
+        return run.finished and bool(run.jobs), len(run.jobs) > 1, max(shares, default=0.0)
+
+    return max(range(len(runs)), key=lambda i: order(runs[i]))
+
+
+def delays(run: Run) -> dict[str, Any] | None:
+    """The parts of each job's mean latency, and the delays of each pair of jobs; None without this account."""
+    blame, parts = run.result.get("blame"), decomposition(run.result)
+    if not blame or parts is None:
+        return None
+    longest = max((sum(own.values()) for own in parts.values()), default=0.0)
+    names = {"Waiting": "wait_ns_per_packet", "Stalls": "stall_ns_per_packet"}
+    return {
+        "bars": [
+            {
+                "job": job,
+                "total": f"{sum(own.values()):,.1f}",
+                "parts": [(name, f"{ns:,.3g}", 100 * max(ns, 0.0) / longest) for name, ns in own.items()],
+            }
+            for job, own in parts.items()
+        ],
+        "jobs": blame["jobs"],
+        "tables": {name: _delay_table(blame["jobs"], blame[key]) for name, key in names.items()},
+    }
+
+
+def _delay_table(jobs: Sequence[str], values: Sequence[Sequence[float | None]]) -> list[tuple[str, list[Cell]]]:
+    """A line per victim with a cell per culprit."""
+    most = max((value for own in values for value in own if value), default=1.0)
+
+    def cell(victim: str, culprit: str, value: float | None) -> Cell:
+        if value is None:
+            return {"kind": "none", "text": NOTHING, "note": f"{victim} sent no packet"}
+        note = f"each packet of {victim} lost {value:.4g} ns to {culprit}"
+        return coloured("magma_r", 0.9 * value / most) | {"text": f"{value:.3g}", "note": note}
+
+    return [(victim, list(map(partial(cell, victim), jobs, own))) for victim, own in zip(jobs, values, strict=True)]
 
 
 def decomposition(result: Mapping[str, Any]) -> dict[str, dict[str, float]] | None:
@@ -109,31 +156,30 @@ def film(run: Run, merge: int = 1) -> dict[str, Any] | None:
         return None
     bundles = int(np.argmax(table["begin_ns"] > table["begin_ns"][0])) or table["group"].size
     begins, ends = (table[key].reshape(-1, bundles)[:, 0] for key in ("begin_ns", "end_ns"))
-    starts = np.arange(0, begins.size, merge)
-    lengths = (ends - begins)[:, None]
+    starts, durations = np.arange(0, begins.size, merge), (ends - begins)[:, None]
 
-    def frames(name: str) -> NDArray[np.float64]:
-        return np.asarray(np.add.reduceat(table[name].reshape(-1, bundles).astype(float), starts))
+    def merged(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.add.reduceat(values.reshape(-1, bundles).astype(float), starts))
 
-    def weighted(name: str) -> NDArray[np.float64]:
-        values = table[name].reshape(-1, bundles) * lengths
-        return np.asarray(np.add.reduceat(values, starts) / np.add.reduceat(lengths, starts))
+    def mean(name: str) -> NDArray[np.float64]:
+        return merged(table[name].reshape(-1, bundles) * durations) / lengths
 
+    lengths = np.add.reduceat(durations, starts)
+    names = {job: f"flits.{job}" for job in result["jobs"] if f"flits.{job}" in table} or {"all jobs": "flits"}
+    flits = {job: merged(table[name]) for job, name in names.items()}
     flit_bytes = result["config"]["router"]["flit_bytes"]
-    columns = {job: f"flits.{job}" for job in result["jobs"] if f"flits.{job}" in table} or {"all jobs": "flits"}
     return {
         "groups": result["facts"]["groups"],
-        "topology": result["config"]["topology"]["name"],
         "bundles": np.stack(
             [table[key][:bundles].astype(int) for key in ("group", "peer_group", "kind", "links")], axis=1
         ).tolist(),
         "begin_ms": _short(begins[starts] / 1e6),
         "end_ms": _short(ends[np.append(starts[1:], begins.size) - 1] / 1e6),
-        "merged": merge,
-        "utilisation": _pack(weighted("utilisation")),
-        "stall": _pack(weighted("stall_share")),
+        "busiest": int(np.argmax((sum(flits.values()) / lengths).sum(axis=1))),  # the frame with most bytes per ms
+        "utilisation": _pack(mean("utilisation")),
+        "stall": _pack(mean("stall_share")),
         # One step is one flit, unless a frame has more flits than there are steps.
-        "bytes": {job: _pack(frames(name) * flit_bytes, _STEPS * flit_bytes) for job, name in columns.items()},
+        "bytes": {job: _pack(own * flit_bytes, _STEPS * flit_bytes) for job, own in flits.items()},
     }
 
 

@@ -1,39 +1,44 @@
-"""The page of a report. The template has the tables; scripts draw the rest from the data in the page."""
+"""The page of a report. A script draws the time series and the network; the rest needs none."""
 
-import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
 from ...simcore._files import atomic_path
+from ..plotting.drawing import STYLES
 from ..plotting.players import player
+from ..plotting.seeds import buffers_text
 from ..results.copies import copies_text
 from ..results.files import RESULT_FILE
 from ..templates import template
 from . import tables
-from .again import simulate_again
-from .loads import curves
-from .over_time import of_jobs
-from .runs import Run, Settings, compared, runs_of, table
-from .slowdown import matrices, routing_order, slowdowns
+from .again import route_again, simulate_again
+from .over_time import PARTS, delays, first_shown, of_jobs
+from .pictures import curves, picture, pictures
+from .runs import Run, Settings, runs_of, table
+from .slowdown import matrices, slowdowns
 
 REPORT_FILE = "report.html"
+_SWEEP = "sweep"  # the name of the sweep's picture
 _HERE = Path(__file__).parent
-_SCRIPTS = ("base", "runs", "loads", "jobs", "network", "start")
-_LARGEST_SVG = 2_000_000  # bytes; the page shows the PNG of a larger figure
+# Of jobs: Okabe and Ito's colours, then darker ones of the same hues.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41")
 _MOST_TABLES = 24  # pictures of forwarding tables
-_FIRST_FIGURE = "sweep"
 # The sections with their links, by their content.
 _SECTIONS = {
     "figures": ("figures", "Figures"),
     "loads": ("loads", "Curves"),
     "rows": ("overview", "Runs"),
     "matrices": ("slowdown", "Slowdown"),
-    "has_blame": ("blame", "Delays between jobs"),
+    "blame": ("blame", "Delays between jobs"),
     "has_series": ("curves", "Over time"),
     "has_film": ("network", "Network"),
     "tables": ("tables", "Tables"),
@@ -77,9 +82,8 @@ def write_report(
 
 
 def figures_in(directory: Path) -> list[Path]:
-    """The pictures of a study: first the picture of the sweep, then the others by name."""
-    found = [path for path in directory.iterdir() if path.suffix in (".png", ".svg")]
-    return sorted(found, key=lambda path: (path.stem != _FIRST_FIGURE, path.name))
+    """The pictures of a study by name."""
+    return sorted(path for path in directory.iterdir() if path.suffix in (".png", ".svg"))
 
 
 def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Path], command: str | None) -> str:
@@ -87,30 +91,28 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
     runs = runs_of([run for run in results if not tables.is_table(run[0])])
     settings = Settings(runs)
     runs.sort(key=lambda run: _order(run, settings))
-    # Whether runs of jobs, or runs of patterns, differ in other settings than workload, pattern, routing and seed.
-    kinds = {(bool(run.jobs), settings.full_text(run)) for run in runs}
-    several = len(kinds) > len({kind for kind, _ in kinds})
-    labels = [_label(run, settings.full_text(run) if several else "") for run in runs]
+    labels = [_label(run, settings.full_text(run)) for run in runs]
     ratios = slowdowns(runs)
-    columns, rows = table(runs, settings, several, ratios)
-    jobs, shown = of_jobs(runs, labels), curves(runs)
+    columns, rows = table(runs, settings, ratios)
+    jobs, shown = of_jobs(runs, labels), list(curves(runs))
+    first = labels[first_shown(runs)] if runs else ""
+    blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
-        "figures": _figures(figures, shown),
+        # The page draws the sweep itself.
+        "figures": pictures([path for path in figures if not (shown and path.stem == _SWEEP)]),
         "loads": shown,
         "rows": rows,
         "matrices": matrices(runs, settings, ratios),
-        "has_blame": any(run["blame"] for run in jobs),
+        "blame": sorted(blame, key=lambda one: one[0] != first),
         "has_series": any(run["series"] for run in jobs),
         "has_film": any(run["film"] for run in jobs),
         "tables": tables.networks(routed),
     }
-    data = {
-        "jobs": list(dict.fromkeys(job for run in runs for job in run.jobs)),
-        "runs": jobs,
-        "compared": compared(runs, labels),
-        "loads": shown,
-    }
-    pictures = [(path, name) for run in routed for path, name in tables.pictures(run)]
+    named_runs = [(label, run.result, run.directory) for label, run in zip(labels, runs, strict=True)]
+    names = dict.fromkeys(job for run in runs for job in run.jobs)
+    scale = list(map(to_hex, colormaps["magma_r"](np.linspace(0, 1, 64))))
+    data = {"runs": jobs, "colours": dict(zip(names, cycle(_COLOURS))), "scale": scale}
+    table_pictures = [found for run in routed for found in tables.pictures(run)]
     return template("report/page.html").render(
         **content,
         title=title,
@@ -119,13 +121,18 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
         unfinished=sum(not run.finished for run in runs),
         sections=[*(place for key, place in _SECTIONS.items() if content[key]), ("provenance", "Origin")],
         columns=columns,
+        jobs=jobs,
+        first=first,
+        buffers=buffers_text([run.row for run in runs]),
+        part_colours=PARTS,
+        scale=scale,
         has_jobs=any(run.jobs for run in runs),
         versions=len({str(result["version"]) for result, _ in results}),
         origin=_origin(results, command),
-        table_pictures=[_picture(path, name) for path, name in pictures[:_MOST_TABLES]],
-        provenance=[*map(_details, runs, labels), *map(tables.details, routed)],
+        table_pictures=[picture(path, name) for path, name in table_pictures[:_MOST_TABLES]],
+        provenance=[_details(*one) for one in [*named_runs, *((tables.label(run[0]), *run) for run in routed)]],
         style=(_HERE / "report.css").read_text(encoding="utf-8"),
-        script="".join((_HERE / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS),
+        script=(_HERE / "report.js").read_text(encoding="utf-8"),
         # A "<" in the data could close its element.
         data=json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
@@ -133,10 +140,18 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Pat
 
 def _order(run: Run, settings: Settings) -> tuple[Any, ...]:
     routing = player(run.result["config"]["routing"])
-    rank = routing_order([routing, "q_adaptive"]).index(routing)  # q_adaptive comes last
     beside = run.row.get("workload.background") != "none"
     target = run.row.get("workload.target", "")
-    return settings.full_text(run), target, beside, run.what, rank, routing, run.row["seed"], str(run.directory)
+    return (
+        settings.full_text(run),
+        target,
+        beside,
+        run.what,
+        routing not in STYLES,
+        routing,
+        run.row["seed"],
+        str(run.directory),
+    )
 
 
 def _label(run: Run, setting: str) -> str:
@@ -159,21 +174,6 @@ def _facts(runs: Sequence[Run], routed: int, settings: Settings) -> list[str]:
     ]
 
 
-def _figures(figures: Sequence[Path], curves: Sequence[Any]) -> list[dict[str, str]]:
-    """The figures, without that of the sweep if the page has its curves."""
-    chosen: dict[str, Path] = {}
-    for path in (path for path in figures if not (curves and path.stem == _FIRST_FIGURE)):
-        if path.stem not in chosen or (path.suffix == ".svg" and path.stat().st_size <= _LARGEST_SVG):
-            chosen[path.stem] = path
-    return [_picture(path, name) for name, path in chosen.items()]
-
-
-def _picture(path: Path, name: str) -> dict[str, str]:
-    """A PNG or SVG file for the page. An SVG in an image element has its own ids, separate from other figures."""
-    kind = "svg+xml" if path.suffix == ".svg" else "png"
-    return {"name": name, "uri": f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"}
-
-
 def _origin(results: Sequence[tuple[Any, Path]], command: str | None) -> list[tuple[str, str]]:
     versions = sorted({str(result["version"]) for result, _ in results})
     seeds = sorted({result["config"]["seed"] for result, _ in results})
@@ -189,19 +189,24 @@ def _origin(results: Sequence[tuple[Any, Path]], command: str | None) -> list[tu
     ]
 
 
-def _details(run: Run, label: str) -> dict[str, Any]:
-    """The origin of a run: its command, folder, hash and configuration."""
-    result = run.result
-    stuck, seconds, memory = result.get("stuck"), result["cpu_seconds"], result["peak_rss_mb"]
+def _details(name: str, result: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The origin of a run or a table: its command, folder, hash and configuration."""
+    stuck, again = result.get("stuck"), route_again if tables.is_table(result) else simulate_again
+    seconds, memory = result.get("cpu_seconds", result.get("route_cpu_seconds")), result.get("peak_rss_mb")
+    facts = [
+        f"configuration {result['config_hash']}",
+        f"state {result['state_hash']}" if "state_hash" in result else "",
+        f"{seconds:,.2f} s of CPU" if seconds is not None else "",
+        f"{memory:,.0f} MB" if memory is not None else "",
+    ]
     return {
-        "name": label,
+        "name": name,
         "warnings": [
             *([f"Not finished: {stuck.splitlines()[0]}"] if stuck else []),
             *(result.get("warnings") or {}).values(),
         ],
-        "again": simulate_again(result["config"]),
-        "folder": run.directory.name,
-        "hash": result["config_hash"],
-        "about": f", state {result['state_hash']}, {seconds:,.1f} s of CPU, {memory:,.0f} MB",
+        "again": again(result["config"]),
+        "folder": folder.name,
+        "facts": ", ".join(filter(None, facts)),
         "yaml": yaml.dump(result["config"], Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False),
     }

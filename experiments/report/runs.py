@@ -1,7 +1,6 @@
 """The runs on the page, labels for their differences, and the rows of the first table."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...configs import workload_label
-from ..plotting.swept import configuration, is_of_jobs, named
+from ..plotting.swept import configuration, is_of_jobs, named, swept, value_of
 from ..plotting.words import value_label
 from ..results.files import read_columns
 from ..results.rows import flat
@@ -18,12 +17,9 @@ from ..terminal.times import time_text
 
 NOTHING = "–"  # noqa: RUF001
 _SIDES = ("target", "background")  # the jobs of a pair
-# Results in the comparison of runs, in addition to the communication times of jobs.
-_COMPARED = (
-    *("accepted_load", "hops_mean", "nonminimal_fraction", "packets_delivered", "generations_missed"),
-    *(f"packet_latency_{which}_ns" for which in ("mean", "p50", "p99", "max")),
-    *("cpu_seconds", "state_hash"),
-)
+_OF_SIDES = tuple(f"workload.{side}_params." for side in _SIDES)
+# Keys that are in the name of a run, or next to it.
+_SHOWN = ("routing", "topology", "traffic", "traffic.load", "workload", *(f"workload.{side}" for side in _SIDES))
 
 
 @dataclass(frozen=True)
@@ -64,9 +60,9 @@ class Run:
     @cached_property
     def what(self) -> str:
         """The workload or the traffic pattern in a few words."""
-        workload, traffic = self.result["config"]["workload"], self.result["config"]["traffic"]
+        workload = self.result["config"]["workload"]
         if not is_of_jobs(self.row):
-            return f"{traffic['name']}, load {traffic['load']:g}"
+            return f"{self.row['traffic']}, load {self.row['traffic.load']:g}"
         if self.is_pair:
             other = "alone" if workload["background"] == "none" else f"with {workload['background']}"
             return f"{workload['target']} {other}"
@@ -92,29 +88,14 @@ class Run:
         inside = target & (time >= at.min()) & (time <= at.max()) if at.size else np.zeros_like(target)
         return float(received[inside].sum() / total)
 
-    @cached_property
-    def parts(self) -> dict[tuple[Any, ...], dict[str, Any]]:
-        """The keys that affect the result, by the job of a pair to which they belong and by their component."""
-        parts: dict[tuple[Any, ...], dict[str, Any]] = {("", "router"): {"router": self.row["router"]}}
-        for key, value in configuration(self.row).items():
-            section, component = key.partition(".")[0], self.row.get(key.partition(".")[0])
-            side = next((side for side in _SIDES if self.is_pair and key.startswith(f"workload.{side}")), "")
-            if side:
-                component = self.row[f"workload.{side}"]
-            elif section in ("traffic", "workload"):
-                component = "pair" if self.is_pair else self.what
-            parts.setdefault((side, is_of_jobs(self.row), section, component), {})[key] = value
-        return parts
-
     def setting(self, *sides: str) -> frozenset[tuple[str, Any]]:
         """All keys that affect the result, without the seed and the jobs of a pair.
 
         Args:
             sides: The jobs of a pair whose keys are kept, `target` or `background`.
         """
-        return frozenset(
-            item for group, part in self.parts.items() if group[0] in ("", *sides) for item in part.items()
-        )
+        left_out = tuple(f"workload.{side}" for side in _SIDES if self.is_pair and side not in sides)
+        return frozenset(item for item in configuration(self.row).items() if not item[0].startswith(left_out))
 
 
 def runs_of(results: Sequence[tuple[Mapping[str, Any], Path]]) -> list[Run]:
@@ -124,44 +105,31 @@ def runs_of(results: Sequence[tuple[Mapping[str, Any], Path]]) -> list[Run]:
 
 
 class Settings:
-    """Labels for the configurations of a study: the network, and the keys that differ among its runs.
-
-    Keys are compared among runs of the same component: keys of a routing among runs with this routing, parameters of a
-    target among runs with this target.
-    """
+    """Labels for the configurations of a study: the network, and the keys that differ among its runs."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        parts: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for run in runs:
-            for group, part in run.parts.items():
-                parts.setdefault(group, []).append(part)
-        self._differing = {
-            group: sorted(key for key in set().union(*some) if len({part.get(key) for part in some}) > 1)
-            for group, some in parts.items()
-        }
+        self._keys = [key for key in swept([run.row for run in runs]) if key not in _SHOWN]
         self._networks = {run.row["topology"] for run in runs}
 
     def text(self, run: Run) -> str:
         """The network, and the keys that differ without those of a pair's jobs."""
-        return ", ".join([run.row["topology"], *self._words(run, "")])
+        keys = (key for key in self._keys if not key.startswith(_OF_SIDES))
+        return ", ".join([run.row["topology"], *_words(run, keys)])
 
     def full_text(self, run: Run) -> str:
         """The keys that differ, including those of a pair's jobs, and the network if the runs have several."""
         network = [run.row["topology"]] if len(self._networks) > 1 else []
-        return ", ".join([*network, *self._words(run, "", *_SIDES)])
+        return ", ".join([*network, *_words(run, self._keys)])
 
     def job(self, run: Run, side: str) -> str:
         """A job of a pair, and its parameters that differ."""
         prefix = f"workload.{side}_params."
-        return " ".join([run.row[f"workload.{side}"], *(word.removeprefix(prefix) for word in self._words(run, side))])
+        own = _words(run, (key for key in self._keys if key.startswith(prefix)))
+        return " ".join([run.row[f"workload.{side}"], *(word.removeprefix(prefix) for word in own)])
 
-    def _words(self, run: Run, *sides: str) -> list[str]:
-        words = []
-        for group, part in run.parts.items():
-            for key in self._differing[group] if group[0] in sides else ():
-                value = part.get(key, "default")
-                words.append(f"{key}={value if isinstance(value, str) else json.dumps(value)}")
-        return words
+
+def _words(run: Run, keys: Iterable[str]) -> list[str]:
+    return [f"{key}={value_of(run.row, key)}" for key in keys if run.row.get(key) is not None]
 
 
 class Column(NamedTuple):
@@ -194,20 +162,19 @@ _TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their
 
 
 def table(
-    runs: Sequence[Run], settings: Settings, several: bool, slowdowns: Mapping[int, tuple[float, str]]
+    runs: Sequence[Run], settings: Settings, slowdowns: Mapping[int, tuple[float, str]]
 ) -> tuple[list[Column], list[dict[str, Any]]]:
     """The columns in which any row has a value, and the rows with their cells: a row per run or per job.
 
     Args:
         runs: The simulations, in the order of the page.
         settings: Labels of the configurations.
-        several: Whether runs differ in more than their workload or pattern, the routing and the seed.
         slowdowns: The slowdown of the target and a note on it, by the index of the run.
     """
     lines: list[tuple[int, dict[str, Any]]] = []
     for i, run in enumerate(runs):
         state = "finished" if run.finished else "not finished"
-        what = " · ".join(filter(None, [run.what, settings.full_text(run) if several else ""]))
+        what = " · ".join(filter(None, [run.what, settings.full_text(run)]))
         common: dict[str, Any] = {"what": what, "routing": run.routing, "seed": run.row["seed"], "state": state}
         if not run.jobs:
             lines.append((i, {**run.result, **common}))
@@ -225,10 +192,8 @@ def table(
     ]
     rows = [
         {
-            "index": i,
             "folder": runs[i].directory.name,
             "state": values["state"],
-            "words": f"{values['what'].split(' ')[0]} {values['routing']}".lower(),
             "cells": [_cell(column, values) for column in columns],
         }
         for i, values in lines
@@ -249,22 +214,3 @@ def _cell(column: Column, values: Mapping[str, Any]) -> dict[str, Any]:
     else:
         text = f"{value / column.factor:,.{column.digits}f}" + "†" * bool(note)
     return {"key": key, "value": "" if value is None else value, "text": text, "style": style, "note": note}
-
-
-def compared(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """For each run the label, the keys of the configuration that differ among all runs, and the results."""
-    configs = [{**configuration(run.row), "seed": run.row["seed"]} for run in runs]
-    keys = dict.fromkeys(key for config in configs for key in config)
-    differing = [key for key in keys if len({config.get(key) for config in configs}) > 1]
-    return [
-        {
-            "label": label,
-            "keys": {key: config[key] for key in differing if key in config},
-            "results": {key: run.row[key] for key in run.row if _is_compared(key) and run.row[key] is not None},
-        }
-        for run, config, label in zip(runs, configs, labels, strict=True)
-    ]
-
-
-def _is_compared(key: str) -> bool:
-    return key in _COMPARED or (key.startswith("jobs.") and key.endswith(("comm_time_mean_ns", "finish_ns")))

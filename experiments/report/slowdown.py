@@ -9,17 +9,14 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from ..plotting.drawing import STYLES
+from ..plotting.drawing import routing_order
 from ..results.copies import distinct
 from .runs import NOTHING, Run, Settings
 
+Cell = dict[str, Any]  # of a coloured table: its kind, text, note and colours
+
 # Fraction of its bytes that a target must receive while the background sends, for a meaningful slowdown.
 _LEAST_TOGETHER = 0.5
-
-
-def routing_order(names: Sequence[str]) -> list[str]:
-    """Distinct routings. Routings in `STYLES` come first, in the order there."""
-    return [name for name in STYLES if name in names] + sorted(set(names) - set(STYLES))
 
 
 def slowdowns(runs: Sequence[Run]) -> dict[int, tuple[float, str]]:
@@ -80,7 +77,7 @@ def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, tuple[
             key = settings.text(run), run.row["routing"], run.setting()
             pair = settings.job(run, "target"), settings.job(run, "background")
             places.setdefault(key, {}).setdefault(pair, []).append(i)
-    order = routing_order([routing for _, routing, _ in places])
+    order = routing_order(routing for _, routing, _ in places)
     keys = sorted(places, key=lambda key: (key[0], order.index(key[1]), str(sorted(key[2], key=str))))
     cells = {key: {pair: _counted(own, runs, ratio) for pair, own in places[key].items()} for key in keys}
     means = [cell.mean for of_key in cells.values() for cell in of_key.values() if cell.ratios]
@@ -102,7 +99,14 @@ def _counted(own: Sequence[int], runs: Sequence[Run], ratio: Mapping[int, tuple[
     return _Cell([runs[i] for i in own], [ratio[row["index"]][0] for row in once])
 
 
-def _shown(cell: _Cell | None, most: float) -> dict[str, Any]:
+def coloured(scale: str, at: float) -> Cell:
+    """The colours of a cell by one of Matplotlib's scales at a place from 0 to 1; its text is readable."""
+    red, green, blue, _ = colour = colormaps[scale](at)
+    dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.55
+    return {"kind": "", "colour": to_hex(colour), "ink": "#fff" if dark else "#111"}
+
+
+def _shown(cell: _Cell | None, most: float) -> Cell:
     if cell is None:
         return {"kind": "none", "text": NOTHING, "note": "not run"}
     if not cell.ratios:
@@ -121,12 +125,8 @@ def _shown(cell: _Cell | None, most: float) -> dict[str, Any]:
         f"{open_seeds} more did not finish" if open_seeds else "",
         apart,
     ]
-    red, green, blue, _ = colour = colormaps["PuOr_r"](0.5 + 0.5 * log(mean) / log(most))
-    return {
-        "kind": "",
+    return coloured("PuOr_r", 0.5 + 0.5 * log(mean) / log(most)) | {
         "value": mean,
-        "colour": to_hex(colour),
-        "ink": "#fff" if 0.3 * red + 0.59 * green + 0.11 * blue < 0.55 else "#111",
         "note": "; ".join(filter(None, notes)),
         "text": f"{mean:.2f}{'*' * bool(open_seeds)}{'†' * bool(apart)}",
     }

@@ -1,14 +1,11 @@
-"""Forwarding tables in the report: a row per table, pictures of loads, and the origin of each table."""
+"""Forwarding tables in the report: a row per table, and the pictures of their loads."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ..table_quality.one_table import KIND
 from ..table_quality.text import columns, network_label, remarks
-from .again import route_again
 
 Table = tuple[Mapping[str, Any], Path]
 
@@ -48,16 +45,6 @@ def pictures(table: Table) -> list[tuple[Path, str]]:
     return [(path, f"loads of {result['table']}, {network_label(result)}")] if path.is_file() else []
 
 
-def details(table: Table) -> dict[str, Any]:
-    """The origin of a table: its command, folder, hash and configuration."""
-    result, directory = table
-    seconds = result.get("route_cpu_seconds")
-    return {
-        "name": f"{result['table']} · {network_label(result)}",
-        "warnings": [],
-        "again": route_again(result["config"]),
-        "folder": directory.name,
-        "hash": result["config_hash"],
-        "about": "" if seconds is None else f", {seconds:,.3f} s of CPU",
-        "yaml": yaml.dump(result["config"], sort_keys=False),
-    }
+def label(result: Mapping[str, Any]) -> str:
+    """The name of a table with its network."""
+    return f"{result['table']} · {network_label(result)}"

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...simcore import Program
+from ..plotting.drawing import polish
 from ..terminal.times import time_text
 from .measure import Course
 
@@ -95,8 +96,7 @@ def _draw_course(axes: Sequence[Axes], course: Course) -> None:
         one.set_ylabel(label, fontsize=9)
         one.set_ylim(0, 1.05 * float(values.max(initial=0)) or 1)
         one.set_xlim(0, max(edges[-1], 1e-9))
-        one.grid(alpha=0.3)
-        one.spines[["top", "right"]].set_visible(False)
+        polish(one)
         one.tick_params(labelbottom=one is axes[-1], labelsize=8)
     axes[-1].set_xlabel(f"time ({unit})")
 

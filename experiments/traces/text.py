@@ -31,13 +31,9 @@ def lines_of(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def model_text(loggops: Mapping[str, float]) -> str:
-    """The LogGOPS parameters in a few words: `LogGOPS L=2500 o=1500 ... S=65535`."""
-    return "LogGOPS " + " ".join(f"{key.split('_')[1]}={value:g}" for key, value in sorted_model(loggops).items())
-
-
-def sorted_model(loggops: Mapping[str, float]) -> dict[str, float]:
-    """The parameters in the order of the model's name."""
-    return dict(sorted(loggops.items(), key=lambda pair: "LogGOPS".index(pair[0].split("_")[1])))
+    """The LogGOPS parameters in the order of the model's name: `LogGOPS L=2500 o=1500 ... S=65535`."""
+    values = {key.split("_")[1]: value for key, value in loggops.items()}
+    return "LogGOPS " + " ".join(f"{letter}={values[letter]:g}" for letter in sorted(values, key="LogGOPS".index))
 
 
 def bytes_text(count: float) -> str:

@@ -8,14 +8,13 @@ _VOID = {"meta", "link", "input", "img", "br"}
 
 
 class Page(HTMLParser):
-    """The sections, links, controls and scripts of a page, and the rows of its tables."""
+    """The sections, links and scripts of a page, and the rows of its tables."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text, self.open, self._matrix = text, list[str](), list[float]()
         self.ids, self.sections, self.links, self.fetched = list[str](), list[str](), list[str](), list[str]()
         self.rows, self.images, self.scripts = list[dict[str, str]](), list[str](), list[str]()
-        self.controls: dict[str, list[str]] = {}
         self.matrix: dict[str, list[float]] = {}  # the values of a heat map by routing
         self.feed(text)
         self.close()
@@ -29,14 +28,11 @@ class Page(HTMLParser):
         self.ids += [given["id"]] if "id" in given else []
         if tag == "section":
             self.sections.append(given["id"])
-            self.controls[given["id"]] = []
         for key in ("src", "href", "data", "srcset", "action", "poster"):
             if given.get(key, "").startswith("#"):
                 self.links.append(given[key][1:])
             elif key in given and not given[key].startswith("data:"):
                 self.fetched.append(given[key])
-        if tag in ("select", "input", "button") and self.sections:
-            self.controls[self.sections[-1]].append(given.get("id", ""))
         if "data-run" in given:
             self.rows.append({"run": given["data-run"]})
         if tag == "td" and "data-key" in given:
