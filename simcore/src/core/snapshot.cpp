@@ -1,5 +1,6 @@
 // Save, restore and hash a State, by visiting its list of fields.
 #include <cstring>
+#include <type_traits>
 
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
@@ -12,18 +13,39 @@ namespace {
 
 constexpr u64 kMagic = 0x35796d6774696c66ull;  // "flitgym5"
 
-template <class Visitor, class Part>
-void visit_partition(Visitor& v, Part& part) {
-#define FLITGYM_VISIT(type, name) v.field(part.name);
-  FLITGYM_PARTITION(FLITGYM_VISIT)
+// Visits a field with all its parts. `visitor` gets scalars and arrays of scalars, and nested data for which it has an
+// own function.
+template <class Visitor, class T>
+void visit(Visitor& v, T& x) {
+  using Type = std::remove_const_t<T>;
+  if constexpr (requires { v.nested(x); }) {
+    v.nested(x);
+  } else if constexpr (requires { x.chunks; }) {  // a wheel
+    v.field(x.first);
+    v.field(x.last);
+    v.field(x.chunks);
+    v.field(x.free);
+  } else if constexpr (requires { x.lines; }) {  // delay lines
+    for (auto& line : x.lines) {
+      v.field(line.delay);
+      v.field(line.first);
+      v.field(line.end);
+      v.field(line.mask);
+      v.field(line.items);
+      v.field(line.marks);
+    }
+  } else if constexpr (std::is_same_v<Type, Partition>) {
+#define FLITGYM_VISIT(type, name) visit(v, x.name);
+    FLITGYM_PARTITION(FLITGYM_VISIT)
+  } else if constexpr (std::is_same_v<Type, Hosts>) {
+    FLITGYM_HOSTS(FLITGYM_VISIT)
 #undef FLITGYM_VISIT
-}
-
-template <class Visitor, class Own>
-void visit_hosts(Visitor& v, Own& hosts) {
-#define FLITGYM_VISIT(type, name) v.field(hosts.name);
-  FLITGYM_HOSTS(FLITGYM_VISIT)
-#undef FLITGYM_VISIT
+  } else if constexpr (std::is_same_v<Type, std::vector<Partition>> || std::is_same_v<Type, std::vector<Hosts>> ||
+                       std::is_same_v<Type, Memories>) {
+    for (auto& one : x) visit(v, one);
+  } else {
+    v.field(x);
+  }
 }
 
 struct Hasher {
@@ -45,24 +67,14 @@ struct Hasher {
   template <class T, class A> void field(const std::vector<T, A>& array) {
     bytes(array.data(), array.size() * sizeof(T));
   }
-  template <class T> void field(const DelayLines<T>& lines) {
+  template <class T> void nested(const DelayLines<T>& lines) {
     for (const auto& line : lines.lines) {
       field(line.marks);
       for (u32 n = line.first; n != line.end; n++) field(line.at(n));
     }
   }
-  void field(const Memories& all) {
-    for (const AlignedBytes& one : all) field(one);
-  }
-  void field(const Partition& part) { visit_partition(*this, part); }
-  void field(const std::vector<Partition>& parts) {
-    for (const Partition& part : parts) field(part);
-  }
-  void field(const std::vector<Hosts>& all) {
-    for (const Hosts& hosts : all) visit_hosts(*this, hosts);
-  }
   // The items by slot, independent of the position of their chunks in the pool.
-  template <class T> void field(const Wheel<T>& wheel) {
+  template <class T> void nested(const Wheel<T>& wheel) {
     for (u32 slot = 0; slot < wheel.first.size(); slot++)
       for (u32 c = wheel.first[slot]; c != kNone; c = wheel.chunks[c].next) {
         word(slot);
@@ -70,18 +82,6 @@ struct Hasher {
       }
   }
 };
-
-template <class Visitor, class Lines>
-void visit_lines(Visitor& v, Lines& lines) {
-  for (auto& line : lines.lines) {
-    v.field(line.delay);
-    v.field(line.first);
-    v.field(line.end);
-    v.field(line.mask);
-    v.field(line.items);
-    v.field(line.marks);
-  }
-}
 
 struct Writer {
   std::string& out;
@@ -93,23 +93,6 @@ struct Writer {
     const u64 n = array.size();
     bytes(&n, sizeof n);
     bytes(array.data(), n * sizeof(T));
-  }
-  template <class T> void field(const Wheel<T>& wheel) {
-    field(wheel.first);
-    field(wheel.last);
-    field(wheel.chunks);
-    field(wheel.free);
-  }
-  template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
-  void field(const Partition& part) { visit_partition(*this, part); }
-  void field(const std::vector<Partition>& parts) {
-    for (const Partition& part : parts) field(part);
-  }
-  void field(const std::vector<Hosts>& all) {
-    for (const Hosts& hosts : all) visit_hosts(*this, hosts);
-  }
-  void field(const Memories& all) {
-    for (const AlignedBytes& one : all) field(one);
   }
 };
 
@@ -129,23 +112,6 @@ struct Reader {
     array.resize(n);
     bytes(array.data(), n * sizeof(T));
   }
-  template <class T> void field(Wheel<T>& wheel) {
-    field(wheel.first);
-    field(wheel.last);
-    field(wheel.chunks);
-    field(wheel.free);
-  }
-  template <class T> void field(DelayLines<T>& lines) { visit_lines(*this, lines); }
-  void field(Partition& part) { visit_partition(*this, part); }
-  void field(std::vector<Partition>& parts) {
-    for (Partition& part : parts) field(part);
-  }
-  void field(std::vector<Hosts>& all) {
-    for (Hosts& hosts : all) visit_hosts(*this, hosts);
-  }
-  void field(Memories& all) {
-    for (AlignedBytes& one : all) field(one);
-  }
 };
 
 struct Counter {
@@ -153,23 +119,6 @@ struct Counter {
   template <class T> void field(const T& scalars) { bytes += sizeof scalars; }
   template <class T> void field(const std::vector<T>& array) { bytes += array.capacity() * sizeof(T); }
   template <class T> void field(const Array<T>& array) { bytes += array_bytes(array.capacity() * sizeof(T)); }
-  template <class T> void field(const Wheel<T>& wheel) {
-    field(wheel.first);
-    field(wheel.last);
-    field(wheel.chunks);
-    field(wheel.free);
-  }
-  template <class T> void field(const DelayLines<T>& lines) { visit_lines(*this, lines); }
-  void field(const Partition& part) { visit_partition(*this, part); }
-  void field(const std::vector<Partition>& parts) {
-    for (const Partition& part : parts) field(part);
-  }
-  void field(const std::vector<Hosts>& all) {
-    for (const Hosts& hosts : all) visit_hosts(*this, hosts);
-  }
-  void field(const Memories& all) {
-    for (const AlignedBytes& one : all) field(one);
-  }
 };
 
 // Hash of everything after the four words at the beginning.
@@ -215,7 +164,7 @@ u64 layout(const Network& net) {
 
 u64 state_bytes(const State& s) {
   Counter counter;
-#define FLITGYM_COUNT(type, name) counter.field(s.name);
+#define FLITGYM_COUNT(type, name) visit(counter, s.name);
   FLITGYM_STATE(FLITGYM_COUNT)
 #undef FLITGYM_COUNT
   return counter.bytes;
@@ -223,7 +172,7 @@ u64 state_bytes(const State& s) {
 
 u64 Simulation::hash() const {
   Hasher h;
-#define FLITGYM_HASH(type, name) h.field(state_.name);
+#define FLITGYM_HASH(type, name) visit(h, state_.name);
   FLITGYM_STATE_FIXED(FLITGYM_HASH)
   FLITGYM_STATE_GROWING(FLITGYM_HASH)
   if (network_->workload) {
@@ -257,7 +206,7 @@ std::string Simulation::snapshot() {
     throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() at least one cycle first");
   std::string out(4 * sizeof(u64), '\0');
   Writer w{out};
-#define FLITGYM_WRITE(type, name) w.field(state_.name);
+#define FLITGYM_WRITE(type, name) visit(w, state_.name);
   FLITGYM_STATE(FLITGYM_WRITE)
 #undef FLITGYM_WRITE
   const u64 head[] = {kMagic, layout(*network_), out.size() - 4 * sizeof(u64), body_hash(out)};
@@ -291,7 +240,7 @@ void Simulation::restore(const std::string& bytes) {
     partition(fresh, k).credit_lines = partition(state_, k).credit_lines;
     partition(fresh, k).feedback_lines = partition(state_, k).feedback_lines;
   }
-#define FLITGYM_READ(type, name) r.field(fresh.name);
+#define FLITGYM_READ(type, name) visit(r, fresh.name);
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ
   if (r.at != bytes.size()) throw ConfigError("restore(): the snapshot is longer than its contents");

@@ -44,7 +44,24 @@ void send(Frame& f) {
   f.part.routes_due.take(f.now, f.w.routes);
 }
 
-// The requests of this partition are begin .. end-1 of the batch.
+// The stages before the decisions.
+void first_half(Frame& f) {
+  if (!f.w.at_hosts) receive(f);
+  f.w.at_hosts = true;  // if the hosts are interrupted, the next call continues the cycle here
+  hosts(f);
+  f.w.at_hosts = false;
+  send(f);
+}
+
+// Checks the decisions of the batch of this frame, and marks those that are not minimal.
+void check(const Frame& f) {
+  keep_to_lasting_links(f.net, f.s, f.w.batch);
+  if (f.w.verify_choices) [[unlikely]]
+    verify_routes(f);
+  mark_nonminimal(f.net, f.s, f.w.batch);
+}
+
+// The stages after the decisions. The requests of this partition are begin .. end-1 of the batch.
 void finish(Frame& f, const Batch& b, u32 begin, u32 end) {
   apply_routes(f, b, begin, end);
   switch_allocation(f);
@@ -66,20 +83,11 @@ void request(const Network& net, State& s, Workspace& w, const Threads* threads)
   share(net, w, threads, [&](Workspace& own, u32 first, u32 end) {
     for (u32 k = first; k < end; k++) {
       Frame f(net, s, own, s.part.totals.now, k);
-      receive(f);
-      hosts(f);
-      send(f);
+      first_half(f);
     }
   });
   workload::settle_outstanding(s);
   learning::settle_deliveries(s);
-}
-
-void check(const Network& net, State& s, Workspace& own, Cycle now) {
-  keep_to_lasting_links(net, s, own.batch);
-  if (own.verify_choices) [[unlikely]]
-    verify_routes(Frame(net, s, own, now));
-  mark_nonminimal(net, s, own.batch);
 }
 
 // Finishes the cycle of the partitions first .. end-1. `b` is in the order of the partitions.
@@ -117,15 +125,10 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
   for (Cycle now = partition(s, k).totals.now; now != until; now++) {
     Frame f(net, s, w, now, k);
     w.routes.clear();
-    receive(f);
-    hosts(f);
-    send(f);
+    first_half(f);
     route_requests(f);
     if (w.batch.count) net.route(net, s, w.batch);
-    keep_to_lasting_links(net, s, w.batch);
-    if (w.verify_choices) [[unlikely]]
-      verify_routes(f);
-    mark_nonminimal(net, s, w.batch);
+    check(f);
     finish(f, w.batch, 0, w.batch.count);
   }
   w.routes.clear();
@@ -140,16 +143,9 @@ void collect(const Network& net, State& s, Workspace& w, const Threads* threads)
         helper.routes.clear();
       }
   } else {
-    if (!w.at_hosts) {
-      begin_cycle(net, s, w);
-      Frame f(net, s, w, s.part.totals.now);
-      receive(f);
-    }
+    if (!w.at_hosts) begin_cycle(net, s, w);
     Frame f(net, s, w, s.part.totals.now);
-    w.at_hosts = true;  // if the hosts are interrupted, the next call continues the cycle here
-    hosts(f);
-    w.at_hosts = false;
-    send(f);
+    first_half(f);
   }
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
   resume(net, s, w);
@@ -165,7 +161,7 @@ void resume(const Network& net, State& s, Workspace& w) {
 void apply(const Network& net, State& s, Workspace& w, const Threads* threads) {
   const Cycle now = s.part.totals.now;
   const Batch& b = w.batch;
-  check(net, s, w, now);
+  check(Frame(net, s, w, now));
   if (net.partitions() == 1) {
     Frame f(net, s, w, now);
     finish(f, b, 0, b.count);
@@ -188,7 +184,7 @@ void step_on(const Network& net, State& s, Workspace& w, const Threads& threads)
     Frame f(net, s, own, now);
     route_requests(f);
     decide(net, s, own.batch);
-    check(net, s, own, now);
+    check(f);
   });
   threads.share([&](Workspace& own, u32 first, u32 end) {
     finish_partitions(net, s, own, own.batch, now, first, end);
