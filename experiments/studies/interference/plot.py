@@ -120,7 +120,7 @@ def throughputs(jobs: Jobs) -> Cases:
 def summary(rows: Sequence[Row]) -> str:
     """Markdown: the order of the routings, the cases in which Q-adaptive is not the fastest, and every pair."""
     jobs = Jobs(rows)
-    names, targets, several = jobs.names, jobs.targets, len(jobs.placements) > 1
+    names, several = jobs.names, len(jobs.placements) > 1
     labels = [paper_style(name).label for name in names]
     cases = interfered(jobs)
     alone = {
