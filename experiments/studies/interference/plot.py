@@ -13,7 +13,7 @@ from ...plotting.drawing import Row, paper_style
 from ...plotting.jobs import MIXED, comm_ms, job_title
 from ...plotting.markdown import cost, section
 from . import blame, mixed_jobs, pairs
-from .runs import DETAIL, MIX, Jobs, background_job, comm_time, times
+from .runs import DETAIL, Jobs, background_job, comm_time, times
 
 _BARS = "bars: 95 % intervals over the placements"
 _BANDS = "bands: lowest and highest placement"
@@ -108,15 +108,6 @@ def relative(cases: Iterable[Mapping[str, NDArray[np.float64]]], routing: str) -
     return Interval(*map(float, np.exp(mean)))
 
 
-def throughputs(jobs: Jobs) -> Cases:
-    """Throughput of all jobs in GB/ms in the runs with several jobs."""
-    several = [*itertools.product(jobs.targets, jobs.backgrounds), MIX]
-    return {
-        str(case): {n: np.array([run["system_throughput_gb_per_ms"] for run in jobs.runs(case, n)]) for n in jobs.names}
-        for case in several
-    }
-
-
 def summary(rows: Sequence[Row]) -> str:
     """Markdown: the order of the routings, the cases in which Q-adaptive is not the fastest, and every pair."""
     jobs = Jobs(rows)
@@ -126,12 +117,15 @@ def summary(rows: Sequence[Row]) -> str:
     alone = {
         target: {name: times(jobs.pair(target, "none", name), target) for name in names} for target in jobs.targets
     }
+    gbs = {name: jobs.throughputs(name) for name in names}
     ends = [*(f"with {job_title(other)}" for other in jobs.backgrounds), "mixed"]
     groups = {
         "targets alone": alone,
         "with a background, and mixed": cases,
         **{end: {case: of for case, of in cases.items() if case.endswith((end, f"({end})"))} for end in ends},
-        "throughput of all jobs, runs with several jobs": throughputs(jobs),
+        "throughput of all jobs, runs with several jobs": {
+            str(k): {name: own[k] for name, own in gbs.items()} for k in range(len(gbs[Q]))
+        },
     }
     order = [[t, *(_text(relative(group.values(), name)) for name in names)] for t, group in groups.items()]
     interfering = list(itertools.product(jobs.targets, jobs.backgrounds))

@@ -69,6 +69,11 @@ class Jobs:
         together, alone = (times(self.pair(target, other, routing), target) for other in (background, "none"))
         return mean_interval(together / alone)
 
+    def throughputs(self, routing: str) -> NDArray[np.float64]:
+        """Throughput of all jobs in GB/ms in the runs with several jobs, [cases, placements]."""
+        several = [self.runs(case, routing) for case in self.cases if case[1] != "none"]
+        return np.array([[run["system_throughput_gb_per_ms"] for run in runs] for runs in several])
+
 
 def _case(row: Row) -> Case:
     return (row["workload.target"], row["workload.background"]) if row["workload.name"] == "pair" else MIX
