@@ -106,10 +106,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     exact = [row for row in rows if row["topology.name"] == "torus" and _application(row) == "halo"]
     (own,) = {row[_CONGESTION] for row in exact if mapping_of(row) == "in_order"}
     face = exact[0]["workload.jobs"][0]
-    ratios = [
-        at(f"{name}+", "dilation", application, network) / at(name, "dilation", application, network)
-        for name, application, network in itertools.product(("greedy", "recursive"), APPLICATIONS, NETWORKS)
-    ]
+    every = itertools.product(("greedy", "recursive"), APPLICATIONS, NETWORKS)
+    ratios = [at(f"{name}+", "dilation", *where) / at(name, "dilation", *where) for name, *where in every]
     return {
         **{f"{name}_dilation": at(name, "dilation") for name in ("random", "rcm", "greedy", "recursive")},
         "refined_dilation": min(at(name, "dilation") for name in MAPPINGS if name.endswith("+")),

@@ -52,10 +52,8 @@ class Study:
 
     def accepted(self, network: str, pattern: str, routing: str, failed: bool) -> float:
         """The accepted part of the offered load."""
-        got, offered = (
-            self.mean(f"{which}_load", network, pattern, routing, failed) for which in ("accepted", "offered")
-        )
-        return got / offered
+        where = (network, pattern, routing, failed)
+        return self.mean("accepted_load", *where) / self.mean("offered_load", *where)
 
     def gain(self, statistic: str, network: str, demand: int | str, agent: str, failed: bool) -> float:
         """The time of the best baseline at the source, relative to an agent."""
@@ -127,9 +125,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
     study, numbers = Study(rows), dict[str, float | None]()
     for network, (failed, end) in itertools.product(_NETWORKS, ((False, ""), (True, "_failed"))):
-        for (what, size), key in itertools.product(
-            (("small", study.sizes[0]), ("large", study.sizes[-1])), _STATISTICS
-        ):
+        sizes = ("small", study.sizes[0]), ("large", study.sizes[-1])
+        for (what, size), key in itertools.product(sizes, _STATISTICS):
             numbers[f"flows_{network}_{what}_{key}{end}"] = study.gain(key, network, size, TRAINED, failed)
         for pattern in PATTERNS:
             numbers[f"{network}_{pattern}{end}"] = study.gain("mean", network, pattern, LEARNED, failed)
@@ -140,25 +137,18 @@ def summary(rows: Sequence[Row]) -> str:
     """Markdown tables of flow completion times, and of packet latencies and accepted parts of the load."""
     study, parts = Study(rows), []
 
-    def times(form: str, factor: float, *which: Any) -> list[str]:
-        return [form.format(factor * study.time_ns(key, *which)) for key in _STATISTICS]
+    def cell(network: str, demand: int | str, name: str, failed: bool) -> str:
+        form, factor = ("{:.1f}", 1e-3) if isinstance(demand, int) else ("{:,.0f}", 1)
+        found = [form.format(factor * study.time_ns(key, network, demand, name, failed)) for key in _STATISTICS]
+        if isinstance(demand, str):
+            found.append(f"{study.accepted(network, demand, name, failed):.2f}")
+        return ", ".join(found)
 
-    for network in _NETWORKS:
-        for size in study.sizes:
-            lines = [[n, *(", ".join(times("{:.1f}", 1e-3, network, size, n, f)) for f in _STATES)] for n in ROUTINGS]
-            title = f"permutation of {size >> 10:,} KiB: mean and p99 of flow completion times (us)"
-            parts.append(section(f"{network}, {title}", ["routing", *_STATES.values()], lines))
-        for pattern in PATTERNS:
-            lines = []
-            for name in _OF_PACKETS:
-                cells = [
-                    [
-                        *times("{:,.0f}", 1, network, pattern, name, f),
-                        f"{study.accepted(network, pattern, name, f):.2f}",
-                    ]
-                    for f in _STATES
-                ]
-                lines.append([name, *map(", ".join, cells)])
-            title = f"{network}, {pattern}: mean latency, p99 (ns), accepted / offered load"
-            parts.append(section(title, ["routing", *_STATES.values()], lines))
+    for network, demand in itertools.product(_NETWORKS, (*study.sizes, *PATTERNS)):
+        names, title = _OF_PACKETS, f"{demand}: mean latency, p99 (ns), accepted / offered load"
+        if isinstance(demand, int):
+            names = ROUTINGS
+            title = f"permutation of {demand >> 10:,} KiB: mean and p99 of flow completion times (us)"
+        lines = [[name, *(cell(network, demand, name, failed) for failed in _STATES)] for name in names]
+        parts.append(section(f"{network}, {title}", ["routing", *_STATES.values()], lines))
     return "\n".join(parts)
