@@ -18,7 +18,7 @@ from ...plotting.drawing import Row, key_line, legend_of, style_of
 from ...plotting.jobs import BACKGROUNDS, MIXED
 from ...plotting.markdown import cost, section
 from ...plotting.players import player_of
-from ...studies.interference.runs import MIX, Case, Jobs, times
+from ...studies.interference.runs import MIX, Case, Jobs, geometric, interval_text, times
 
 REFERENCE = "q_adaptive"
 ALONE, UNSEARCHED, ALL = "alone", "pairs not searched", "all but alone"
@@ -81,7 +81,7 @@ class Study(Jobs):
 
     def time_of(self, player: str, group: str) -> Interval:
         """The communication time relative to the reference in a group, as the geometric mean over its cases."""
-        return _exp(crossed_interval(np.mean(self.times(player, group), axis=1)))
+        return geometric(crossed_interval(np.mean(self.times(player, group), axis=1)))
 
     def slowdowns(self, player: str) -> NDArray[np.float64]:
         """The greatest slowdown of a target by a background, [trainings, placements]."""
@@ -100,17 +100,13 @@ class Study(Jobs):
 
     def throughput_of(self, player: str) -> Interval:
         """The throughput of all jobs relative to the reference, as the geometric mean over runs with several jobs."""
-        return _exp(crossed_interval(self.throughput(player)))
+        return geometric(crossed_interval(self.throughput(player)))
 
     def worst_case(self, player: str) -> tuple[str, float]:
         """The case with the largest time relative to the reference, and this ratio, from means over all its runs."""
         means = np.mean(self.times(player, ALL), axis=(0, 2))
         (_, other), job = self.groups[ALL][int(np.argmax(means))]
         return f"{job} {title_of(other)}", float(np.exp(means.max()))
-
-
-def _exp(interval: Interval) -> Interval:
-    return Interval(*map(float, np.exp(interval)))
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
@@ -187,11 +183,11 @@ def summary(rows: Sequence[Row]) -> str:
 
     def cells(study: Study, name: str, groups: Sequence[str]) -> list[str]:
         case, ratio = study.worst_case(name)
-        slowdown = _text(crossed_interval(study.slowdowns(name)), 2)
+        slowdown = interval_text(crossed_interval(study.slowdowns(name)), 2)
         if name == REFERENCE:
             return [*["1"] * (len(groups) + 1), slowdown, "1"]
-        times = (_text(study.time_of(name, group)) for group in groups)
-        return [*times, f"{ratio:.3f} {case}", slowdown, _text(study.throughput_of(name))]
+        times = (interval_text(study.time_of(name, group)) for group in groups)
+        return [*times, f"{ratio:.3f} {case}", slowdown, interval_text(study.throughput_of(name))]
 
     heads = ["worst case", "greatest slowdown", "throughput"]
     lines = [
@@ -216,8 +212,3 @@ def summary(rows: Sequence[Row]) -> str:
 def title_of(group: str) -> str:
     """The label of a group in tables and on axes."""
     return f"with {group}" if group in BACKGROUNDS else group
-
-
-def _text(interval: Interval, digits: int = 3) -> str:
-    ends = f" [{interval.low:.{digits}f}, {interval.high:.{digits}f}]" if np.isfinite(interval.low) else ""
-    return f"{interval.value:.{digits}f}{ends}"

@@ -28,32 +28,22 @@ PUBLISHED = (
 )
 
 
-def job_of(row: Row) -> str:
-    """The only job of a run, as named in `config.yaml`."""
-    return str(row["workload.jobs"][0]["name"])
-
-
-def run_of(rows: Sequence[Row], job: str, threads: int) -> Row:
-    """The run of a job with a number of threads."""
-    return Runs(rows, job=job_of, threads="run.threads").at(job=job, threads=threads)[0]
-
-
-def threads_of(rows: Sequence[Row]) -> list[int]:
-    """The numbers of threads of these rows, one first; 0 means all cores."""
-    return sorted({int(row["run.threads"]) for row in rows}, key=lambda n: (n != 1, n))
+def runs_of(rows: Sequence[Row]) -> Runs:
+    """The runs by the name of their only job and by the number of threads, which is 0 for all cores."""
+    return Runs(rows, job=lambda row: row["workload.jobs"][0]["name"], threads="run.threads")
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """A bar per job and number of threads, with marks at published times of jobs that the rows have at full size."""
-    looks = {1: ("#0072B2", "flitgym, one core"), 0: ("#D55E00", "flitgym, all cores")}
-    colors, labels = zip(*(looks[count] for count in threads_of(rows)), strict=True)
-    seconds = [[float(run_of(rows, job, count)["wall_seconds"]) for job in TITLES] for count in threads_of(rows)]
+    runs, looks = runs_of(rows), {1: ("#0072B2", "flitgym, one core"), 0: ("#D55E00", "flitgym, all cores")}
+    counts = [count for count in looks if count in runs.values("threads")]
+    colors, labels = zip(*(looks[count] for count in counts), strict=True)
+    seconds = [[runs.mean("wall_seconds", job=job, threads=count) for job in TITLES] for count in counts]
     figure = Figure(figsize=(9, 4.6), layout="constrained")
     ax = figure.subplots()
     draw_bars(ax, seconds, colors, list(TITLES.values()), labels, along="y", text=_time)
-    shrunken = {job_of(row) for row in rows if row["workload.jobs"][0].get("size_scale", 1) != 1}
     for job, simulator, published, *_ in PUBLISHED:
-        if job not in shrunken:
+        if runs.at(job=job)[0]["workload.jobs"][0].get("size_scale", 1) == 1:
             at = (published, list(TITLES).index(job))
             ax.plot(*at, marker="D", color="#333333", linestyle="none", markersize=6)
             ax.annotate(f"{simulator}\n{_time(published)}", at, xytext=(0, 9), textcoords="offset points", ha="center",
@@ -66,18 +56,18 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
-    threads = threads_of(rows)[0]
+    runs = runs_of(rows)
     return {
-        "dense_minutes": float(run_of(rows, "dense", threads)["cpu_seconds"]) / 60,
-        "alltoall_finished": float(bool(run_of(rows, "alltoall", threads)["workload_finished"])),
+        "dense_minutes": float(runs.at(job="dense")[0]["cpu_seconds"]) / 60,
+        "alltoall_finished": float(bool(runs.at(job="alltoall")[0]["workload_finished"])),
     }
 
 
 def summary(rows: Sequence[Row]) -> str:
     """Markdown: times, packets and flit-hops of every job, and the published times with their models."""
-    lines = []
-    for (job, title), count in itertools.product(TITLES.items(), threads_of(rows)):
-        row = run_of(rows, job, count)
+    lines, runs = [], runs_of(rows)
+    for (job, title), count in itertools.product(TITLES.items(), runs.values("threads")):
+        row = runs.at(job=job, threads=count)[0]
         cpu, hops = float(row["cpu_seconds"]), float(row["flit_hops"])
         times = f"{float(row['simulated_ns']) / 1e6:,.2f}", f"{float(row['wall_seconds']):,.1f}", f"{cpu:,.1f}"
         counts = (f"{number:,.0f}" for number in (float(row["packets_delivered"]), hops, hops / cpu))

@@ -13,7 +13,7 @@ from ...plotting.drawing import Row, paper_style
 from ...plotting.jobs import MIXED, comm_ms, job_title
 from ...plotting.markdown import cost, section
 from . import blame, mixed_jobs, pairs
-from .runs import DETAIL, Jobs, background_job, comm_time, times
+from .runs import DETAIL, Jobs, background_job, comm_time, geometric, interval_text, times
 
 _BARS = "bars: 95 % intervals over the placements"
 _BANDS = "bands: lowest and highest placement"
@@ -59,7 +59,9 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
     jobs = Jobs(rows)
-    halo = {name: halo3d_alone(jobs, name) for name in (Q, "par")}
+    alone_with_halo = {name: jobs.pair("halo3d", "none", name) for name in (Q, "par")}
+    rate = "jobs.halo3d.injection_rate_gb_per_s"
+    halo = {name: float(np.mean([run[rate] for run in runs])) / 1e3 for name, runs in alone_with_halo.items()}
     alone = {name: comm_time(jobs.pair("cosmoflow", "none", name), "cosmoflow").value for name in (Q, "par")}
     cosmoflow = {name: jobs.slowdown("cosmoflow", "halo3d", name).value for name in (Q, "par")}
     rivals = [name for name in jobs.names if name in RIVALS]
@@ -76,12 +78,6 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
         "mean_against_par": float(np.exp(np.mean(np.log(ratios[:, rivals.index("par")])))),
         "part_of_cases_best": float(np.mean(ratios.max(axis=1) <= 1)),
     }
-
-
-def halo3d_alone(jobs: Jobs, routing: str) -> float:
-    """The injection rate of Halo3D alone, in GB/ms."""
-    runs = jobs.pair("halo3d", "none", routing)
-    return float(np.mean([run["jobs.halo3d.injection_rate_gb_per_s"] for run in runs])) / 1e3
 
 
 def interfered(jobs: Jobs) -> Cases:
@@ -104,8 +100,7 @@ def means_of(cases: Cases) -> dict[str, dict[str, float]]:
 
 def relative(cases: Iterable[Mapping[str, NDArray[np.float64]]], routing: str) -> Interval:
     """Times relative to Q-adaptive: the geometric mean over cases and placements, with its interval."""
-    mean = mean_interval(np.mean([np.log(case[routing] / case[Q]) for case in cases], axis=0))
-    return Interval(*map(float, np.exp(mean)))
+    return geometric(mean_interval(np.mean([np.log(case[routing] / case[Q]) for case in cases], axis=0)))
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -127,7 +122,7 @@ def summary(rows: Sequence[Row]) -> str:
             str(k): {name: own[k] for name, own in gbs.items()} for k in range(len(gbs[Q]))
         },
     }
-    order = [[t, *(_text(relative(group.values(), name)) for name in names)] for t, group in groups.items()]
+    order = [[t, *(interval_text(relative(group.values(), name)) for name in names)] for t, group in groups.items()]
     interfering = list(itertools.product(jobs.targets, jobs.backgrounds))
     worst = [max(jobs.slowdown(*pair, name).value for pair in interfering) for name in names]
     worse = {case: of[Q] / min(of.values()) - 1 for case, of in means_of(cases).items() if of[Q] > min(of.values())}
@@ -176,8 +171,4 @@ def _time_text(runs: Sequence[Row], job: str) -> str:
     mean = comm_time(runs, job)
     if len(runs) == 1:
         return f"{mean.value:.3f} ± {comm_ms(runs[0], job, 'std'):.3f}"
-    return _text(mean)
-
-
-def _text(mean: Interval) -> str:
-    return f"{mean.value:.3f}" + f" [{mean.low:.3f}, {mean.high:.3f}]" * bool(np.isfinite(mean.low))
+    return interval_text(mean)

@@ -101,6 +101,17 @@ def comm_time(runs: Sequence[Row], job: str) -> Interval:
     return Interval(middle, middle - half, middle + half)
 
 
+def interval_text(mean: Interval, digits: int = 3) -> str:
+    """A mean with its interval in brackets, if there is one."""
+    ends = f" [{mean.low:.{digits}f}, {mean.high:.{digits}f}]" if np.isfinite(mean.low) else ""
+    return f"{mean.value:.{digits}f}{ends}"
+
+
+def geometric(logs: Interval) -> Interval:
+    """The geometric mean and its interval, from those of logarithms."""
+    return Interval(*map(float, np.exp(logs)))
+
+
 def over_time(runs: Sequence[Row], *quantities: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The sum of `series.<quantity>` over the quantities, in at most about 250 points.
 
