@@ -101,7 +101,7 @@ def plan(place: Place, preset: str, directory: Path, policy: Policy | None = Non
     config = place.load()
     config.preset = config.presets[preset]
     sweep: Any = OmegaConf.to_container(config, resolve=True)
-    blocks = [{"overrides": [], **block} for block in sweep["runs"]]
+    blocks = [{"overrides": [], "sweep": {}, **block} for block in sweep["runs"]]
     if policy is not None:
         blocks = [
             {

@@ -31,7 +31,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     ends = [draw_panel(ax, rows, pattern) for ax, pattern in zip(panels, PATTERNS, strict=True)]
     # The panels share their latency axis: its limits are known only after every line is drawn.
     for ax, pattern, last_points in zip(panels, PATTERNS, ends, strict=True):
-        ax.axvline(expected["settled_by_us"], zorder=1, **BOUND)
+        ax.axvline(expected["numbers"][0]["value"], zorder=1, **BOUND)
         ax.set(title=PATTERNS[pattern], xlabel="time since the start (µs); numbers: offered load")
         label_ends(ax, last_points)
     panels[0].set_ylabel("mean latency per interval (ns)")

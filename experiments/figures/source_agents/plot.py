@@ -40,6 +40,7 @@ class Study:
         self.rows = rows
         self.runs = Runs(rows, network="topology.name", demand=_demand, routing=_routing, failures=_failed)
         self.sizes = sorted(demand for demand in self.runs.values("demand") if isinstance(demand, int))
+        self.demands: list[int | str] = [*self.sizes, *PATTERNS]
 
     def mean(self, column: str, network: str, demand: int | str, routing: str, failed: bool) -> float:
         """The mean of a column over the seeds."""
@@ -76,11 +77,9 @@ def _failed(row: Row) -> bool:
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """A column per network, a row per size of the messages and per pattern: each routing, without and with failures."""
     study = Study(rows)
-    lines: list[int | str] = [*study.sizes, *PATTERNS]
-    figure = Figure(figsize=(13, 2.7 * len(lines)), layout="constrained")
-    for ax, (demand, network) in zip(
-        figure.subplots(len(lines), len(_NETWORKS)).flat, itertools.product(lines, _NETWORKS), strict=True
-    ):
+    figure = Figure(figsize=(13, 2.7 * len(study.demands)), layout="constrained")
+    panels = figure.subplots(len(study.demands), len(_NETWORKS)).flat
+    for ax, (demand, network) in zip(panels, itertools.product(study.demands, _NETWORKS), strict=True):
         draw_panel(ax, study, network, demand)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     return figure
@@ -144,7 +143,7 @@ def summary(rows: Sequence[Row]) -> str:
             found.append(f"{study.accepted(network, demand, name, failed):.2f}")
         return ", ".join(found)
 
-    for network, demand in itertools.product(_NETWORKS, (*study.sizes, *PATTERNS)):
+    for network, demand in itertools.product(_NETWORKS, study.demands):
         names, title = _OF_PACKETS, f"{demand}: mean latency, p99 (ns), accepted / offered load"
         if isinstance(demand, int):
             names = ROUTINGS
