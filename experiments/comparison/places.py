@@ -48,16 +48,17 @@ class Place:
     def expected(self) -> dict[str, Any]:
         """The content of `expected.yaml`, with an entry of `numbers` for each number.
 
-        An entry with `values`, numbers by their ids, stands for several. `within` is a range around the value.
+        An entry with `values`, numbers by their ids or mappings with further keys, stands for several. `within` is a
+        range around the value.
         """
         content: Any = OmegaConf.to_container(self.load("expected.yaml"))
         numbers = []
         for entry in content["numbers"]:
-            several = [
-                {**entry, "id": name, "what": f"{entry['what']}: {name}", "value": value}
-                for name, value in entry.get("values", {}).items()
-            ]
-            numbers += [{**one, "band": _band(one)} for one in several or [entry]]
+            several = []
+            for name, own in entry.get("values", {}).items():
+                keys = own if isinstance(own, Mapping) else {"value": own, "what": f"{entry['what']}: {name}"}
+                several.append(entry | keys | {"id": name})
+            numbers += [one | {"band": _band(one)} for one in several or [entry]]
         return {**content, "numbers": numbers}
 
 
@@ -100,7 +101,7 @@ def plan(place: Place, preset: str, directory: Path, policy: Policy | None = Non
     config = place.load()
     config.preset = config.presets[preset]
     sweep: Any = OmegaConf.to_container(config, resolve=True)
-    blocks = sweep["runs"]
+    blocks = [{"overrides": [], "sweep": {}, **block} for block in sweep["runs"]]
     if policy is not None:
         blocks = [
             {

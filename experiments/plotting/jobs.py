@@ -1,7 +1,5 @@
 """The jobs of the interference study: their names in figures and tables, and their values in rows."""
 
-from collections.abc import Sequence
-
 from .drawing import Row
 
 TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
@@ -18,22 +16,6 @@ _NS_PER_MS = 1e6
 def job_title(job: str) -> str:
     """The name of a job in figures and tables."""
     return _TITLES.get(job, job)
-
-
-def targets(rows: Sequence[Row]) -> list[str]:
-    """The targets of these rows, in the study's order. A preset may have only some of them."""
-    found = {row["workload.target"] for row in rows if _has_background(row)}
-    return [target for target in TARGETS if target in found]
-
-
-def backgrounds(rows: Sequence[Row]) -> list[str]:
-    """The backgrounds of these rows, in the study's order, `none` first."""
-    found = {row["workload.background"] for row in rows if _has_background(row)}
-    return [background for background in BACKGROUNDS if background == "none" or background in found]
-
-
-def _has_background(row: Row) -> bool:
-    return bool(row["workload.name"] == "pair" and row["workload.background"] != "none")
 
 
 def comm_ms(row: Row, job: str, which: str = "mean") -> float:

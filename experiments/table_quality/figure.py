@@ -15,33 +15,25 @@ from .text import headline
 
 Numbers = NDArray[np.float64]
 
-_CHANNELS, _TERMINALS, _BOUND = "#0072B2", "#8a8a8a", "#D55E00"
+_BOUND = "#D55E00"
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#000000", *FURTHER_COLORS)
 _LINES = ("-", "--", ":")
 _BINS = 40
 
 
 def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
-    """Draw the sorted loads of channels with their histogram, and below them the same for links of terminals.
-
-    Args:
-        title: Above all panels.
-        result: The result of the table, whose numbers appear below the title.
-        quality: The quality of the table.
-    """
+    """Draw the sorted loads of channels with their histogram, and below them the same for links of terminals."""
     figure = Figure(figsize=(11, 6.4), layout="constrained")
     (curve, bars), (terminal_curve, terminal_bars) = figure.subplots(2, 2, height_ratios=[3, 1.4])
     channel = quality.loads["channel"]
     terminals = np.concatenate([quality.loads["from_terminal"], quality.loads["to_terminal"]])
     edges = _edges(np.concatenate([channel, terminals]))
     for left, right, loads, color in (
-        (curve, bars, channel, _CHANNELS),
-        (terminal_curve, terminal_bars, terminals, _TERMINALS),
+        (curve, bars, channel, "#0072B2"),
+        (terminal_curve, terminal_bars, terminals, "#8a8a8a"),
     ):
         _sorted(left, loads, color)
         _histogram(right, loads, edges, color)
-        polish(left)
-        polish(right)
     if channel.size:
         curve.axhline(quality.load_mean, color="black", linewidth=0.9, linestyle="--")
         curve.annotate(f"mean {quality.load_mean:,.6g}", (1, quality.load_mean), xycoords=("axes fraction", "data"),
@@ -62,11 +54,7 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
 
 
 def draw_several(networks: Mapping[str, Sequence[tuple[str, Numbers]]]) -> Figure:
-    """Draw the sorted loads of several tables, one panel per network.
-
-    Args:
-        networks: By network, pairs of a table's name and the loads of its channels.
-    """
+    """Draw the loads of channels, sorted, of several tables by network and name, with a panel per network."""
     columns = min(3, len(networks))
     rows = -(-len(networks) // columns)
     figure = Figure(figsize=(2 + 5 * columns, 1 + 3.6 * rows), layout="constrained")
@@ -75,10 +63,8 @@ def draw_several(networks: Mapping[str, Sequence[tuple[str, Numbers]]]) -> Figur
         for k, (name, loads) in enumerate(tables):
             _sorted(ax, loads, _COLORS[k % len(_COLORS)], _LINES[k // len(_COLORS) % len(_LINES)], name)
         ax.set_title(network, fontsize=10)
-        ax.set_xlabel("fraction of all channels, fullest first")
-        ax.set_ylabel("load")
+        ax.set(xlabel="fraction of all channels, fullest first", ylabel="load")
         ax.legend(frameon=False, fontsize=8)
-        polish(ax)
     for ax in panels[len(networks) :]:
         ax.set_visible(False)
     return figure
@@ -92,9 +78,9 @@ def _sorted(ax: Axes, loads: Numbers, color: str, line: str = "-", label: str | 
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     # The axis covers the fullest channel of all tables drawn so far.
-    ax.set_ylim(
-        0, max([1.0, *(float(np.nanmax(np.asarray(y.get_ydata(), float), initial=0)) for y in ax.lines)]) * 1.05
-    )
+    fullest = max(float(np.nanmax(np.asarray(line.get_ydata(), float), initial=0)) for line in ax.lines)
+    ax.set_ylim(0, max(1.0, fullest) * 1.05)
+    polish(ax)
 
 
 def _edges(loads: Numbers) -> Numbers:
@@ -111,3 +97,4 @@ def _histogram(ax: Axes, loads: Numbers, edges: Numbers, color: str) -> None:
     if loads.size:
         ax.set_yscale("log")
         ax.set_ylim(bottom=0.6)
+    polish(ax)

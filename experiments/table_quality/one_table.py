@@ -33,21 +33,15 @@ _DUMP_LINES = 1_000_000  # largest dump that dump=auto writes
 # Attributes of `Quality` that a result has under the same names.
 _NUMBERS = (
     *("terminal_forwarding_index", "load_mean", "load_least", "load_deviation", "load_mean_minimal"),
-    *("channels_unused", "hops_mean", "hops_max", "minimal", "layers", "acyclic", "cycle"),
+    *("channels_unused", "hops_mean", "hops_max", "minimal", "layers", "acyclic", "cycle", "routes"),
 )
 
 
 def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: bool) -> tuple[dict[str, Any], bool]:
     """The result of `config`: the finished one in `directory`, or a new one.
 
-    Args:
-        config: The resolved configuration, with the keys of `configs/route.yaml`.
-        directory: The folder of the files.
-        report: Receives the progress.
-        keep_refusals: Whether the refusal of an engine is a result with `routed` false, as in a sweep, or an error.
-
-    Returns:
-        The result, and whether it was made in this call.
+    The second value is whether it was made in this call. With `keep_refusals`, as in a sweep, the refusal of an engine
+    is a result with `routed` false and not an error.
 
     Raises:
         ConfigError: the network cannot be built, a file is not valid, or the engine refuses the network.
@@ -132,25 +126,20 @@ def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> Fo
 
 
 def _numbers(quality: Quality) -> dict[str, Any]:
-    whole = float(quality.edge_forwarding_index).is_integer()
-    index = quality.edge_forwarding_index
-    return {
-        "edge_forwarding_index": int(index) if whole else index,
-        **{name: getattr(quality, name) for name in _NUMBERS},
-        "routes": quality.routes,
-    }
+    index = float(quality.edge_forwarding_index)
+    numbers = {name: getattr(quality, name) for name in _NUMBERS}
+    return {"edge_forwarding_index": int(index) if index.is_integer() else index, **numbers}
 
 
 def _bisection(config: DictConfig, table: ForwardingTable, report: Report) -> Bisection | None:
     # A bisection needs at least one pattern and two terminals.
     if config.patterns == 0 or table.graph.terminals < 2:
         return None
-    return table.effective_bisection(
-        config.patterns,
-        config.seed,
-        both_ways=config.both_ways,
-        report=lambda part: report("patterns", 0.6 + 0.35 * part),
-    )
+
+    def advance(part: float) -> None:
+        report("patterns", 0.6 + 0.35 * part)
+
+    return table.effective_bisection(config.patterns, config.seed, both_ways=config.both_ways, report=advance)
 
 
 def _congestion(table: ForwardingTable, flows: Any) -> dict[str, Any]:

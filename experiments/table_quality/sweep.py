@@ -15,15 +15,7 @@ NAME = "flitgym route"
 
 
 def compare(directory: Path, wanted: Sequence[Path]) -> bool:
-    """Print a row per table and write their figure and rows into `directory`.
-
-    Args:
-        directory: The folder of the sweep.
-        wanted: The folders of its tables.
-
-    Returns:
-        Whether an engine made at least one table.
-    """
+    """Print a row per table of a sweep and write their figure and rows into its folder; whether there is a table."""
     found, damaged = results_below(directory)
     say_damaged(NAME, damaged)
     known = {path: result for result, path in found if result.get("kind") == KIND}

@@ -54,7 +54,7 @@ def test_reproduce_returns_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     shutil.copytree(places.FIGURES / "first_look", folder)
     config = (folder / "config.yaml").read_text()
     config = config.replace("[run.warmup_ns=20000, run.measure_ns=20000]", "[run.warmup_ns=500, run.measure_ns=1000]")
-    (folder / "config.yaml").write_text(config.replace("seeds: [1, 2, 3]", "seeds: [1]"))
+    (folder / "config.yaml").write_text(config.replace("seed: [1, 2, 3]", "seed: [1]"))
     monkeypatch.setattr(reproduce, "FIGURES", folder.parent)
     rows = flitgym.reproduce("first_look", workers=2)
     assert len(rows) == 39

@@ -18,7 +18,7 @@ from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.running.sweep import PlannedRun
 from flitgym.experiments.studies.interference import mixed_jobs, plot
-from flitgym.experiments.studies.interference.runs import comm_time, mixed, over_time, pair, slowdown
+from flitgym.experiments.studies.interference.runs import Jobs, comm_time, over_time
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row
 from plans import planned
@@ -93,7 +93,8 @@ def test_paper_has_the_sizes_of_the_study() -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("name", plot.FIGURES)
 def test_every_figure_is_drawn_from_rows(name: str) -> None:
-    figure = plot.FIGURES[name](quick())
+    function, further, _ = plot.FIGURES[name]
+    figure = function(Jobs(quick()), *further)
     assert all(ax.has_data() for ax in figure.axes)
 
 
@@ -131,10 +132,11 @@ def test_intervals_are_over_placements() -> None:
     rows = [dict(row) for row in quick()]
     for one in rows:
         one["jobs.lu.comm_time_mean_ns"] = 1e6 * one["workload.placement_seed"]
-    runs = pair(rows, "lu", "dl", "par")
+    jobs = Jobs(rows)
+    runs = jobs.pair("lu", "dl", "par")
     assert comm_time(runs, "lu") == mean_interval([1.0, 12.0, 13.0])
     # Both runs of a ratio have the same placement.
-    np.testing.assert_equal(slowdown(rows, "lu", "dl", "par"), (1.0, np.nan, np.nan))
+    np.testing.assert_equal(jobs.slowdown("lu", "dl", "par"), (1.0, np.nan, np.nan))
     alone = comm_time(runs[:1], "lu")  # one standard deviation over the ranks, 0.1 ms
     assert alone == pytest.approx((1.0, 0.95, 1.05))
 
@@ -189,10 +191,11 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     rows = drawn[0]
     assert len(rows) == 240 + 2 * 60 == len({run.directory for run in ran})
     assert routings(rows) == [*MS, "mine", "slow tables"]
-    assert mixed(rows, "slow tables")[0]["routing.alpha"] == 0.05
-    assert pair(rows, "lu", "halo3d", "mine")[0]["routing.path"] == str(mine)
+    jobs = Jobs(rows)
+    assert jobs.mixed("slow tables")[0]["routing.alpha"] == 0.05
+    assert jobs.pair("lu", "halo3d", "mine")[0]["routing.path"] == str(mine)
     for name in ("fig04_pair_communication_times", "fig08_pair_slowdowns", "fig12_mixed_congestion_index"):
-        assert plot.FIGURES[name](rows)
+        assert plot.FIGURES[name][0](jobs)
     assert len({style_of(name).color for name in ("mine", "slow tables")}) == 2
     # Only the study's own routings are compared with the paper.
     assert plot.measured(rows) == plot.measured([row for row in rows if row["policy"] in MS])

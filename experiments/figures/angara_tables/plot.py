@@ -1,5 +1,6 @@
 """Draws the load balance of three engines' tables, the run time of the engines, and the speed of communication."""
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -44,14 +45,11 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         some = of_dimensions(tables, dimensions)
         top = draw_over_nodes(ax, some, lambda row: row["edge_forwarding_index"] / row["load_mean"])
         known = published[f"sssp_below_bfs_{dimensions}d"]
-        ax.annotate(
-            "edge forwarding indices, summed:\n"
-            f"SSSP {gain(some, BFS):.0%} below BFS (published: {known:.0%})",
-            (0.03, 0.97), xycoords="axes fraction", va="top", fontsize=9, color="#444444",
-        )  # fmt: skip
+        text = f"edge forwarding indices, summed:\nSSSP {gain(some, BFS):.0%} below BFS (published: {known:.0%})"
+        ax.annotate(text, (0.03, 0.97), xycoords="axes fraction", va="top", fontsize=9, color="#444444")
         ax.set(ylim=(0.95, 0.95 + (top - 0.95) * 1.22), title=f"{len(some)} tori of {dimensions} dimensions")
     above[0].set_ylabel("edge forwarding index / mean load")
-    draw_over_nodes(deviation, tables, _deviation)
+    draw_over_nodes(deviation, tables, lambda row: row["load_deviation"] / row["load_mean"])
     deviation.set(ylabel="standard deviation / mean load", title="unevenness of the loads")
     draw_over_nodes(run_time, tables, lambda row: row["route_cpu_seconds"])
     run_time.set_yscale("log")
@@ -104,19 +102,12 @@ def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, fl
 
 def by_torus(rows: Sequence[Row]) -> Tables:
     """The tables: for each torus a row per engine."""
-    tables = Runs((row for row in rows if row.get("engine.name")), torus=_sizes, engine="engine.name")
+    made = [row for row in rows if row.get("engine.name")]
+    tables = Runs(made, torus=lambda row: tuple(row["topology.sizes"]), engine="engine.name")
     return {
         sizes: {engine: tables.at(torus=sizes, engine=engine)[0] for engine in ENGINES}
         for sizes in tables.values("torus")
     }
-
-
-def _sizes(row: Row) -> Sizes:
-    return tuple(int(size) for size in row["topology.sizes"])
-
-
-def _deviation(row: Row) -> float:
-    return float(row["load_deviation"] / row["load_mean"])
 
 
 def of_dimensions(tables: Tables, dimensions: int) -> Tables:
@@ -188,38 +179,28 @@ def slowest(tables: Tables, nodes: int) -> float:
 def summary(rows: Sequence[Row]) -> str:
     """Markdown tables of all tori by dimensions, of the study's systems, and of the simulated communication."""
     tables, runs, lines = by_torus(rows), communication(rows), []
-    for dimensions in (2, 3, 4):
-        for engine, label in LABELS.items():
-            column = [engines[engine] for engines in of_dimensions(tables, dimensions).values()]
-            indices, seconds = (
-                sum(row[key] for row in column) for key in ("edge_forwarding_index", "route_cpu_seconds")
-            )
-            numbers = f"{indices:,.0f}", f"{np.mean([_deviation(row) for row in column]):.3f}", f"{seconds:.2f}"
-            lines.append([str(dimensions), str(len(column)), label, *numbers])
+    for dimensions, (engine, label) in itertools.product((2, 3, 4), LABELS.items()):
+        own = [engines[engine] for engines in of_dimensions(tables, dimensions).values()]
+        indices, seconds = (sum(row[key] for row in own) for key in ("edge_forwarding_index", "route_cpu_seconds"))
+        deviation = np.mean([row["load_deviation"] / row["load_mean"] for row in own])
+        numbers = f"{indices:,.0f}", f"{deviation:.3f}", f"{seconds:.2f}"
+        lines.append([str(dimensions), str(len(own)), label, *numbers])
+
+    def loads(row: Row) -> str:
+        return f"{row['edge_forwarding_index']:.0f}/{row['load_least']:.0f}, {row['load_deviation']:.3f}"
+
     systems = [
-        ["x".join(map(str, sizes))]
-        + [
-            f"{row['edge_forwarding_index']:.0f}/{row['load_least']:.0f}, {row['load_deviation']:.3f}"
-            for row in tables[sizes].values()
-        ]
+        ["x".join(map(str, sizes)), *map(loads, tables[sizes].values())]
         for sizes in ((4, 2), (4, 2, 2), STUDIED)
         if sizes in tables
     ]
     speeds = [
         [label, *(f"{speedup(runs, kind, engine):.3f}" for engine in (GENETIC, SSSP))] for kind, label in KINDS.items()
     ]
-    heads = [
-        "dimensions",
-        "tori",
-        "engine",
-        "sum of edge forwarding indices",
-        "mean deviation / mean load",
-        "CPU s, all",
+    sums = ["sum of edge forwarding indices", "mean deviation / mean load", "CPU s, all"]
+    parts = [
+        section("Tori", ["dimensions", "tori", "engine", *sums], lines),
+        section("The study's systems: greatest/least load, deviation", ["torus", *LABELS.values()], systems),
+        section("Communication, relative to BFS", ["kind", "genetic", "SSSP"], speeds),
     ]
-    return "\n".join(
-        [
-            section("Tori", heads, lines),
-            section("The study's systems: greatest/least load, deviation", ["torus", *LABELS.values()], systems),
-            section("Communication, relative to BFS", ["kind", "genetic", "SSSP"], speeds),
-        ]
-    )
+    return "\n".join(parts)

@@ -25,17 +25,14 @@ STYLES = {
     "lash": ("#CC79A7", "h"),
     "nue": ("#D55E00", "*"),
 }
-_TREES = ("tree_4ary3", "tree_4ary3_failed3", "leafspine_18x18", "moench", "fattree_672")
 # In the order of the figure.
 NETWORKS = (
-    *("ring5", "torus_4x4", "torus_5x5x5", "mesh_8x8", *_TREES),
+    *("ring5", "torus_4x4", "torus_5x5x5", "mesh_8x8"),
+    *("tree_4ary3", "tree_4ary3_failed3", "leafspine_18x18", "moench", "fattree_672"),
     *("hyperx_4x4", "hyperx_672", "dragonfly_72", "dragonfly_1056"),
 )
 # Colours of networks in the right panel.
-_NETWORK_COLORS = (
-    *("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#000000", "#8a8a8a"),
-    *FURTHER_COLORS,
-)
+_NETWORK_COLORS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#000000", "#8a8a8a", *FURTHER_COLORS)
 _MARKERS = ("o", "s", "^", "D", "v")
 
 
@@ -159,9 +156,5 @@ def summary(rows: Sequence[Row]) -> str:
     for network, own in patterns(rows).items():
         numbers = (*own.mean(axis=0), *agreement(own))
         quality.append([network, str(len(own)), *(f"{x:.3f}" for x in numbers)])
-    return "\n".join(
-        [
-            section("Effective bisection bandwidth", ["network", *names], lines),
-            section("Simulated and predicted throughput, per sender", heads, quality),
-        ]
-    )
+    tables = section("Effective bisection bandwidth", ["network", *names], lines)
+    return f"{tables}\n{section('Simulated and predicted throughput, per sender', heads, quality)}"

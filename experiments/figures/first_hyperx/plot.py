@@ -77,13 +77,16 @@ class Study:
 
     def times_us(self, job: str, scales: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
         """The times until the last rank is done, as means over placements, [setups, scales]."""
-        column = f"jobs.{job}.finish_ns"
-        return np.array(
-            [
-                [self.runs.mean(column, job=job, setup=s, nodes=n, bytes=size) / 1e3 for size, n in scales]
-                for s in SETUPS
-            ]
-        )
+
+        def time(setup: Setup, size: int, nodes: int) -> float:
+            return self.runs.mean(f"jobs.{job}.finish_ns", job=job, setup=setup, nodes=nodes, bytes=size) / 1e3
+
+        return np.array([[time(setup, *scale) for scale in scales] for setup in SETUPS])
+
+    def relative_times(self, job: str, scales: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+        """The times relative to the baseline, [setups, scales]."""
+        times = self.times_us(job, scales)
+        return times / times[list(SETUPS).index(BASELINE)]  # type: ignore[no-any-return]
 
     def effective_bisection(self, setup: Setup) -> float:
         """The ratio of a pair's mean bandwidth in random bisections of all nodes to that of a single pair."""
@@ -103,11 +106,6 @@ class Study:
 def _setup(row: Row) -> Setup:
     routing = row["routing.engine"] if row["routing.name"] == "table" else row["routing.name"]
     return Setup(row["topology.name"], routing, row["workload.placement"])
-
-
-def _relative(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    relative: NDArray[np.float64] = times / times[list(SETUPS).index(BASELINE)]
-    return relative
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
@@ -166,7 +164,7 @@ def draw_times(figure: SubFigure, study: Study) -> None:
     sizes = [size for size, _ in scales]
     panels, small = figure.subplots(1, len(_TIMED), sharey=True), 8 if len(scales) < 20 else 5
     for ax, (kind, title) in zip(panels, _TIMED.items(), strict=True):
-        found = _relative(study.times_us(kind, scales))
+        found = study.relative_times(kind, scales)
         image = ax.imshow(found, norm=LogNorm(1 / 4, 4), cmap="RdBu_r", aspect="auto")
         for (y, x), value in np.ndenumerate(found):
             color = "k" if 0.45 < value < 2.2 else "w"
@@ -197,7 +195,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     bisections = [study.effective_bisection(setup) for setup in setups]
     scales = study.scales("allreduce")
     # Geometric means, [setups].
-    allreduce, halo = (np.exp(np.log(_relative(study.times_us(job, scales))).mean(axis=1)) for job in _TIMED)
+    allreduce, halo = (np.exp(np.log(study.relative_times(job, scales)).mean(axis=1)) for job in _TIMED)
     linear = setups.index(LINEAR)
     return {
         "mpigraph_hyperx": rack[LINEAR],
@@ -234,10 +232,8 @@ def summary(rows: Sequence[Row]) -> str:
     parts = [section("Bandwidth", heads, lines)]
     for kind, title in _TIMED.items():
         scales = study.scales(kind)
-        lines = [
-            [label, *(f"{time:.1f}" for time in of)]
-            for label, of in zip(_LABELS, study.times_us(kind, scales), strict=True)
-        ]
+        times = zip(_LABELS, study.times_us(kind, scales), strict=True)
+        lines = [[label, *(f"{time:.1f}" for time in of)] for label, of in times]
         heads = ["", *(f"{size_text(size)}, {n}" for size, n in scales)]
         parts.append(section(f"{title}: time in µs, by message size and nodes", heads, lines))
     return "\n".join([*parts, cost(rows).replace("runs took", "runs and tables took")])

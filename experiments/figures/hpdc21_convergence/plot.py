@@ -1,5 +1,6 @@
 """Draws latency over time from untrained tables, and computes settle times from the rows."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     ends = [draw_panel(ax, rows, pattern) for ax, pattern in zip(panels, PATTERNS, strict=True)]
     # The panels share their latency axis: its limits are known only after every line is drawn.
     for ax, pattern, last_points in zip(panels, PATTERNS, ends, strict=True):
-        ax.axvline(expected["settled_by_us"], zorder=1, **BOUND)
+        ax.axvline(expected["numbers"][0]["value"], zorder=1, **BOUND)
         ax.set(title=PATTERNS[pattern], xlabel="time since the start (µs); numbers: offered load")
         label_ends(ax, last_points)
     panels[0].set_ylabel("mean latency per interval (ns)")
@@ -104,10 +105,9 @@ def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every curve: its settle times and its final latency."""
     heads = ["pattern", "routing", "offered load", "settled after, us, every seed", "final mean latency, ns"]
     lines = []
-    for pattern in PATTERNS:
-        for name in routings(rows):
-            for load, own in by_load(rows, pattern, name).items():
-                times = ["not settled" if time is None else f"{time:.0f}" for time in settle_times(own)]
-                cells = [f"{load:g}", ", ".join(times), f"{smoothed(own)[1][:, -1].mean():,.0f}"]
-                lines.append([PATTERNS[pattern], paper_style(name).label, *cells])
+    for (pattern, title), name in itertools.product(PATTERNS.items(), routings(rows)):
+        for load, own in by_load(rows, pattern, name).items():
+            times = ["not settled" if time is None else f"{time:.0f}" for time in settle_times(own)]
+            cells = [f"{load:g}", ", ".join(times), f"{smoothed(own)[1][:, -1].mean():,.0f}"]
+            lines.append([title, paper_style(name).label, *cells])
     return section("Every curve", heads, lines)

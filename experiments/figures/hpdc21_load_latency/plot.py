@@ -1,5 +1,6 @@
 """Draws the load-latency figure from rows, and computes the numbers that the paper states."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,12 +41,10 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
                 look = _HOLLOW | {"marker": paper_style(point[1]).marker, "color": paper_style(point[1]).color}
                 ax.plot(point[2], point[_AUTHORS_COLUMNS[quantity]], zorder=4, **look)
         ax.set_xlim(left, right)
-    further = [
-        Line2D([], [], label="published", **PUBLISHED),
-        Line2D([], [], marker="o", color="#444444", label="authors' simulator", **_HOLLOW),
-        Line2D([], [], label="analytic bound", **BOUND),
-    ]
-    legend_of(figure, [*(key_line(paper_style(name)) for name in routings(rows)), *further])
+    handles = [key_line(paper_style(name)) for name in routings(rows)]
+    authors = {"marker": "o", "color": "#444444"} | _HOLLOW
+    looks = {"published": PUBLISHED, "authors' simulator": authors, "analytic bound": BOUND}
+    legend_of(figure, handles + [Line2D([], [], label=label, **look) for label, look in looks.items()])
     return figure
 
 
@@ -87,14 +86,11 @@ def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every curve: its lowest latency, its load at saturation and its highest accepted load."""
     heads = ["pattern", "routing", "lowest latency, ns", "saturates at", "highest accepted load", "hops there"]
     lines = []
-    for pattern in PATTERNS:
-        for name in routings(rows):
-            (loads, accepted), (_, latency), (_, hops) = (
-                curve(select(rows, pattern, name), quantity)
-                for quantity in ("accepted_load", "packet_latency_mean_ns", "hops_mean")
-            )
-            saturated = saturation_load(loads, accepted)
-            cells = ["-" if saturated is None else f"{saturated:.3f}", f"{peak_throughput(accepted):.3f}"]
-            cells = [f"{np.nanmin(latency):,.0f}", *cells, f"{hops[np.argmax(accepted)]:.2f}"]
-            lines.append([PATTERNS[pattern], paper_style(name).label, *cells])
+    for (pattern, title), name in itertools.product(PATTERNS.items(), routings(rows)):
+        quantities = ("accepted_load", "packet_latency_mean_ns", "hops_mean")
+        (loads, accepted), (_, latency), (_, hops) = (curve(select(rows, pattern, name), key) for key in quantities)
+        saturated = saturation_load(loads, accepted)
+        cells = ["-" if saturated is None else f"{saturated:.3f}", f"{peak_throughput(accepted):.3f}"]
+        cells = [f"{np.nanmin(latency):,.0f}", *cells, f"{hops[np.argmax(accepted)]:.2f}"]
+        lines.append([title, paper_style(name).label, *cells])
     return section("Every curve", heads, lines)

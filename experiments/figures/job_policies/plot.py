@@ -14,14 +14,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from ...metrics import Interval, crossed_interval
-from ...plotting.drawing import Row, key_line, legend_of, routings, style_of
-from ...plotting.jobs import BACKGROUNDS, MIXED, TARGETS, comm_ms
+from ...plotting.drawing import Row, key_line, legend_of, style_of
+from ...plotting.jobs import BACKGROUNDS, MIXED
 from ...plotting.markdown import cost, section
 from ...plotting.players import player_of
-from ...plotting.runs import Runs
+from ...studies.interference.runs import MIX, Case, Jobs, geometric, interval_text, times
 
 REFERENCE = "q_adaptive"
-ALONE, MIX, UNSEARCHED, ALL = "alone", "mixed", "pairs not searched", "all but alone"
+ALONE, UNSEARCHED, ALL = "alone", "pairs not searched", "all but alone"
 
 # The pairs of `worlds=interference`, which the search for `search_jobs` used with the mixed jobs. It used other
 # placements and shorter jobs. A test compares this set with the worlds.
@@ -35,31 +35,24 @@ _TRAINING = re.compile(r"(?P<family>.+)_seed\d+")
 _TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0)
 _COARSE_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 
-Case = tuple[str | None, str]
-"""A target and its background, or (None, MIX)."""
 
-
-class Study:
+class Study(Jobs):
     """The rows by player, placement and case. A player is a routing, or all trainings of a policy."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.rows = rows
-        self.runs = Runs(rows, training=player_of, placement="workload.placement_seed", case=_case)
-        order: list[Case] = [*((target, other) for other in BACKGROUNDS for target in TARGETS), (None, MIX)]
-        self.cases = sorted(self.runs.values("case"), key=order.index)
-        self.placements = sorted(self.runs.values("placement"))
+        super().__init__(rows)
         self.trained = {player_of(row) for row in rows if row["routing.name"] == "policy"}
         self.players = self._players()
 
     def _players(self) -> dict[str, list[str]]:
         """The trainings of each player. Several trained policies `<name>_seed<k>` are trainings of `<name>`."""
-        names, families = routings(self.rows), dict[str, list[str]]()
-        if REFERENCE not in names:
+        families = dict[str, list[str]]()
+        if REFERENCE not in self.names:
             raise ValueError(f"no row for routing {REFERENCE}")
-        for name in names:
+        for name in self.names:
             match = _TRAINING.fullmatch(name) if name in self.trained else None
             # A family is not a routing.
-            family = match["family"] if match and match["family"] not in set(names) - self.trained else name
+            family = match["family"] if match and match["family"] not in set(self.names) - self.trained else name
             families.setdefault(family, []).append(name)
         # A single training keeps its own name.
         return {
@@ -71,67 +64,49 @@ class Study:
     def groups(self) -> dict[str, list[tuple[Case, str]]]:
         """The cases and jobs of each group: a background, the mix, and the groups over several of them."""
         found: dict[str, list[tuple[Case, str]]] = {}
-        for target, other in self.cases:
-            own = found.setdefault(ALONE if other == "none" else other, [])
-            own += [((target, other), job) for job in (MIXED if target is None else (target,))]
+        for case in self.cases:
+            own = found.setdefault(ALONE if case[1] == "none" else case[1], [])
+            own += [(case, job) for job in (MIXED if case == MIX else case[:1])]
         every = [one for group, own in found.items() if group != ALONE for one in own]
-        unsearched = [(case, job) for case, job in every if case[1] != MIX and case not in SEARCHED]
+        unsearched = [(case, job) for case, job in every if case != MIX and case not in SEARCHED]
         return found | ({UNSEARCHED: unsearched} if unsearched else {}) | {ALL: every}
 
-    def _numbers(self, player: str, number: Callable[[Callable[[Case], Row]], Any]) -> NDArray[np.float64]:
-        """A number, or several, of each training and placement. `number` gets a function from a case to its row."""
-        return np.array(
-            [
-                [number(lambda case: self.runs.at(training=t, placement=p, case=case)[0]) for p in self.placements]  # noqa: B023
-                for t in self.players[player]
-            ]
-        )
+    def _relative(self, player: str, logs: Callable[[str], NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.array([logs(training) - logs(REFERENCE) for training in self.players[player]])
 
     def times(self, player: str, group: str) -> NDArray[np.float64]:
-        """Log communication times relative to the reference, [trainings, placements, cases of the group]."""
-        own, other = (
-            self._numbers(name, lambda row: [np.log(comm_ms(row(case), job)) for case, job in self.groups[group]])
-            for name in (player, REFERENCE)
-        )
-        return own - other
+        """Log communication times relative to the reference, [trainings, cases of the group, placements]."""
+        jobs = self.groups[group]
+        return self._relative(player, lambda name: np.log([times(self.runs(case, name), job) for case, job in jobs]))
 
     def time_of(self, player: str, group: str) -> Interval:
         """The communication time relative to the reference in a group, as the geometric mean over its cases."""
-        return _exp(crossed_interval(np.mean(self.times(player, group), axis=2)))
+        return geometric(crossed_interval(np.mean(self.times(player, group), axis=1)))
 
     def slowdowns(self, player: str) -> NDArray[np.float64]:
         """The greatest slowdown of a target by a background, [trainings, placements]."""
-        pairs = [(target, other) for target, other in self.cases if target and other != "none"]
-        return self._numbers(
-            player, lambda row: max(comm_ms(row(one), one[0]) / comm_ms(row((one[0], "none")), one[0]) for one in pairs)
-        )
+
+        def ratio(target: str, other: str, name: str) -> NDArray[np.float64]:
+            together, alone = (times(self.pair(target, one, name), target) for one in (other, "none"))
+            return together / alone
+
+        pairs = list(itertools.product(self.targets, self.backgrounds))
+        return np.array([np.max([ratio(*pair, name) for pair in pairs], axis=0) for name in self.players[player]])
 
     def throughput(self, player: str) -> NDArray[np.float64]:
         """Log throughput relative to the reference, the mean over runs with several jobs, [trainings, placements]."""
-        several = [case for case in self.cases if case[1] != "none"]
-        own, other = (
-            self._numbers(name, lambda row: [np.log(row(case)["system_throughput_gb_per_ms"]) for case in several])
-            for name in (player, REFERENCE)
-        )
-        return np.mean(own - other, axis=2)  # type: ignore[no-any-return]
+        found = self._relative(player, lambda name: np.log(self.throughputs(name)))
+        return np.mean(found, axis=1)  # type: ignore[no-any-return]
 
     def throughput_of(self, player: str) -> Interval:
         """The throughput of all jobs relative to the reference, as the geometric mean over runs with several jobs."""
-        return _exp(crossed_interval(self.throughput(player)))
+        return geometric(crossed_interval(self.throughput(player)))
 
     def worst_case(self, player: str) -> tuple[str, float]:
         """The case with the largest time relative to the reference, and this ratio, from means over all its runs."""
-        means = np.mean(self.times(player, ALL), axis=(0, 1))
+        means = np.mean(self.times(player, ALL), axis=(0, 2))
         (_, other), job = self.groups[ALL][int(np.argmax(means))]
         return f"{job} {title_of(other)}", float(np.exp(means.max()))
-
-
-def _case(row: Row) -> Case:
-    return (row["workload.target"], row["workload.background"]) if row["workload.name"] == "pair" else (None, MIX)
-
-
-def _exp(interval: Interval) -> Interval:
-    return Interval(*map(float, np.exp(interval)))
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
@@ -208,11 +183,11 @@ def summary(rows: Sequence[Row]) -> str:
 
     def cells(study: Study, name: str, groups: Sequence[str]) -> list[str]:
         case, ratio = study.worst_case(name)
-        slowdown = _text(crossed_interval(study.slowdowns(name)), 2)
+        slowdown = interval_text(crossed_interval(study.slowdowns(name)), 2)
         if name == REFERENCE:
             return [*["1"] * (len(groups) + 1), slowdown, "1"]
-        times = (_text(study.time_of(name, group)) for group in groups)
-        return [*times, f"{ratio:.3f} {case}", slowdown, _text(study.throughput_of(name))]
+        times = (interval_text(study.time_of(name, group)) for group in groups)
+        return [*times, f"{ratio:.3f} {case}", slowdown, interval_text(study.throughput_of(name))]
 
     heads = ["worst case", "greatest slowdown", "throughput"]
     lines = [
@@ -236,9 +211,4 @@ def summary(rows: Sequence[Row]) -> str:
 
 def title_of(group: str) -> str:
     """The label of a group in tables and on axes."""
-    return group if group in (ALONE, MIX, UNSEARCHED, ALL) else f"with {group}"
-
-
-def _text(interval: Interval, digits: int = 3) -> str:
-    ends = f" [{interval.low:.{digits}f}, {interval.high:.{digits}f}]" if np.isfinite(interval.low) else ""
-    return f"{interval.value:.{digits}f}{ends}"
+    return f"with {group}" if group in BACKGROUNDS else group

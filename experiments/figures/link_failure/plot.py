@@ -1,5 +1,6 @@
 """Draws latency over time around a failure of links. Checks that no packet is lost and that latency returns."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -55,11 +56,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
     runs = runs_of(rows)
     delivered = [sum(row["series.packets"]) / row["packets_injected"] for row in rows]
-    found = {
-        (name, load): levels(runs.at(pattern="uniform", routing=name, load=load))
-        for name in ROUTINGS
-        for load in runs.values("load")
-    }
+    every = itertools.product(ROUTINGS, runs.values("load"))
+    found = {(name, load): levels(runs.at(pattern="uniform", routing=name, load=load)) for name, load in every}
     back = [after / before for before, _, after in found.values()]
     rise = {key: during / before for key, (before, during, _) in found.items()}
     highest = max(runs.values("load"))
@@ -75,10 +73,9 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of the latency levels of every routing and load."""
     runs, lines = runs_of(rows), []
-    for load in sorted(runs.values("load")):
-        for name in ROUTINGS:
-            chosen = runs.at(pattern="uniform", routing=name, load=load)
-            missed = np.mean([row["generations_missed"] / row["packets_generated"] for row in chosen])
-            lines.append([f"{load:g}", name, *(f"{level:,.0f}" for level in levels(chosen)), f"{missed:.2%}"])
+    for load, name in itertools.product(sorted(runs.values("load")), ROUTINGS):
+        chosen = runs.at(pattern="uniform", routing=name, load=load)
+        missed = np.mean([row["generations_missed"] / row["packets_generated"] for row in chosen])
+        lines.append([f"{load:g}", name, *(f"{level:,.0f}" for level in levels(chosen)), f"{missed:.2%}"])
     heads = ["load", "routing", "before", "links down", "at the end", "packets not generated, NIC full"]
     return section(f"Mean latency over {_LEVEL_US:g} us, ns", heads, lines)

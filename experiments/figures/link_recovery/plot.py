@@ -1,5 +1,6 @@
 """Draws latency over time after a permanent failure of links, and measures how soon it is near its new level."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,8 +85,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
         f"{'one_link' if '-' in failure.links else 'part'}_{pattern}_policy_us": max(
             around(runs.at(pattern=pattern, routing=POLICY, failure=failure)).recovery
         )
-        for failure in failures
-        for pattern in PATTERNS
+        for failure, pattern in itertools.product(failures, PATTERNS)
     }
 
 
@@ -93,13 +93,11 @@ def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every failure, pattern and routing."""
     runs, failures = runs_of(rows)
     lines = []
-    for failure in failures:
-        for pattern in PATTERNS:
-            for name in ROUTINGS:
-                one = around(runs.at(pattern=pattern, routing=name, failure=failure))
-                times = f"{np.mean(one.recovery):.1f} [{min(one.recovery):.0f}, {max(one.recovery):.0f}]"
-                levels = (f"{level:,.0f}" for level in (one.before, one.peak, one.after))
-                lines.append([failure.words, pattern, name, *levels, times])
+    for failure, pattern, name in itertools.product(failures, PATTERNS, ROUTINGS):
+        one = around(runs.at(pattern=pattern, routing=name, failure=failure))
+        times = f"{np.mean(one.recovery):.1f} [{min(one.recovery):.0f}, {max(one.recovery):.0f}]"
+        levels = (f"{level:,.0f}" for level in (one.before, one.peak, one.after))
+        lines.append([failure.words, pattern, name, *levels, times])
     heads = ["failure", "traffic", "routing", "before", "highest µs", "new level", "recovered after, µs"]
     title = "Mean latency in ns, and time until it stays within 10 % of its new level: mean [least, most] of seeds"
     return section(title, heads, lines)

@@ -54,8 +54,9 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             ax.set_xlim(1e-4, 100)
         else:
             ax.set_xlim(0, 1.14 * np.nanmax(own))
-    for dilation in expected["published_dilations"]:
-        panels[0, 0].axvline(dilation, linewidth=1, zorder=0, **_PUBLISHED)
+    for entry in expected["numbers"]:
+        if entry["id"] in ("rcm_dilation", "greedy_dilation", "recursive_dilation", "refined_dilation"):
+            panels[0, 0].axvline(entry["value"], linewidth=1, zorder=0, **_PUBLISHED)
     for ax, title in zip(panels[:, 0], NETWORKS.values(), strict=True):
         ax.set_title(title, fontweight="bold", loc="left")
     for ax, label in zip(panels[-1], QUANTITIES.values(), strict=True):
@@ -106,10 +107,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     exact = [row for row in rows if row["topology.name"] == "torus" and _application(row) == "halo"]
     (own,) = {row[_CONGESTION] for row in exact if mapping_of(row) == "in_order"}
     face = exact[0]["workload.jobs"][0]
-    ratios = [
-        at(f"{name}+", "dilation", application, network) / at(name, "dilation", application, network)
-        for name, application, network in itertools.product(("greedy", "recursive"), APPLICATIONS, NETWORKS)
-    ]
+    every = itertools.product(("greedy", "recursive"), APPLICATIONS, NETWORKS)
+    ratios = [at(f"{name}+", "dilation", *where) / at(name, "dilation", *where) for name, *where in every]
     return {
         **{f"{name}_dilation": at(name, "dilation") for name in ("random", "rcm", "greedy", "recursive")},
         "refined_dilation": min(at(name, "dilation") for name in MAPPINGS if name.endswith("+")),

@@ -52,11 +52,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every routing and phase."""
     found = comm_us(rows)
-    lines = [
-        [
-            paper_style(name).label,
-            *(f"{found[p, name]:.2f} ({found[p, name] / found[p, 'ugal']:.2f})" for p in PHASES),
-        ]
-        for name in routings(rows)
-    ]
+    lines = []
+    for name in routings(rows):
+        times = (f"{found[p, name]:.2f} ({found[p, name] / found[p, 'ugal']:.2f})" for p in PHASES)
+        lines.append([paper_style(name).label, *times])
     return section("Communication time, µs (relative to UGAL)", ["routing", *PHASES.values()], lines) + cost(rows)

@@ -1,5 +1,6 @@
 """Draws latency against load and saturation throughput with its bounds, and computes the compared numbers."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -165,11 +166,10 @@ def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every curve with its bound."""
     heads = ["pattern", "routing", "lowest latency, ns", "carried load", "refused load", "accepted", "bound"]
     every, found, lines = points(rows), searches(rows), []
-    for pattern in PATTERNS:
-        for name in routings(rows):
-            latency = f"{np.nanmin(curve(select(every, pattern, name), _LATENCY)[1]):,.0f}"
-            loads = [found.mean(key, pattern=pattern, routing=name) for key in (CARRIED, REFUSED, THROUGHPUT)]
-            limit = bound(pattern, name)
-            numbers = [*(f"{load:.3f}" for load in (*loads, limit)), f"{loads[-1] / limit:.1%}"]
-            lines.append([PATTERNS[pattern], paper_style(name).label, latency, *numbers])
+    for (pattern, title), name in itertools.product(PATTERNS.items(), routings(rows)):
+        latency = f"{np.nanmin(curve(select(every, pattern, name), _LATENCY)[1]):,.0f}"
+        loads = [found.mean(key, pattern=pattern, routing=name) for key in (CARRIED, REFUSED, THROUGHPUT)]
+        limit = bound(pattern, name)
+        numbers = [*(f"{load:.3f}" for load in (*loads, limit)), f"{loads[-1] / limit:.1%}"]
+        lines.append([title, paper_style(name).label, latency, *numbers])
     return section("Every curve", [*heads, "part of the bound"], lines)

@@ -40,6 +40,7 @@ class Study:
         self.rows = rows
         self.runs = Runs(rows, network="topology.name", demand=_demand, routing=_routing, failures=_failed)
         self.sizes = sorted(demand for demand in self.runs.values("demand") if isinstance(demand, int))
+        self.demands: list[int | str] = [*self.sizes, *PATTERNS]
 
     def mean(self, column: str, network: str, demand: int | str, routing: str, failed: bool) -> float:
         """The mean of a column over the seeds."""
@@ -52,10 +53,8 @@ class Study:
 
     def accepted(self, network: str, pattern: str, routing: str, failed: bool) -> float:
         """The accepted part of the offered load."""
-        got, offered = (
-            self.mean(f"{which}_load", network, pattern, routing, failed) for which in ("accepted", "offered")
-        )
-        return got / offered
+        where = (network, pattern, routing, failed)
+        return self.mean("accepted_load", *where) / self.mean("offered_load", *where)
 
     def gain(self, statistic: str, network: str, demand: int | str, agent: str, failed: bool) -> float:
         """The time of the best baseline at the source, relative to an agent."""
@@ -78,11 +77,9 @@ def _failed(row: Row) -> bool:
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """A column per network, a row per size of the messages and per pattern: each routing, without and with failures."""
     study = Study(rows)
-    lines: list[int | str] = [*study.sizes, *PATTERNS]
-    figure = Figure(figsize=(13, 2.7 * len(lines)), layout="constrained")
-    for ax, (demand, network) in zip(
-        figure.subplots(len(lines), len(_NETWORKS)).flat, itertools.product(lines, _NETWORKS), strict=True
-    ):
+    figure = Figure(figsize=(13, 2.7 * len(study.demands)), layout="constrained")
+    panels = figure.subplots(len(study.demands), len(_NETWORKS)).flat
+    for ax, (demand, network) in zip(panels, itertools.product(study.demands, _NETWORKS), strict=True):
         draw_panel(ax, study, network, demand)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     return figure
@@ -127,9 +124,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
     study, numbers = Study(rows), dict[str, float | None]()
     for network, (failed, end) in itertools.product(_NETWORKS, ((False, ""), (True, "_failed"))):
-        for (what, size), key in itertools.product(
-            (("small", study.sizes[0]), ("large", study.sizes[-1])), _STATISTICS
-        ):
+        sizes = ("small", study.sizes[0]), ("large", study.sizes[-1])
+        for (what, size), key in itertools.product(sizes, _STATISTICS):
             numbers[f"flows_{network}_{what}_{key}{end}"] = study.gain(key, network, size, TRAINED, failed)
         for pattern in PATTERNS:
             numbers[f"{network}_{pattern}{end}"] = study.gain("mean", network, pattern, LEARNED, failed)
@@ -140,25 +136,18 @@ def summary(rows: Sequence[Row]) -> str:
     """Markdown tables of flow completion times, and of packet latencies and accepted parts of the load."""
     study, parts = Study(rows), []
 
-    def times(form: str, factor: float, *which: Any) -> list[str]:
-        return [form.format(factor * study.time_ns(key, *which)) for key in _STATISTICS]
+    def cell(network: str, demand: int | str, name: str, failed: bool) -> str:
+        form, factor = ("{:.1f}", 1e-3) if isinstance(demand, int) else ("{:,.0f}", 1)
+        found = [form.format(factor * study.time_ns(key, network, demand, name, failed)) for key in _STATISTICS]
+        if isinstance(demand, str):
+            found.append(f"{study.accepted(network, demand, name, failed):.2f}")
+        return ", ".join(found)
 
-    for network in _NETWORKS:
-        for size in study.sizes:
-            lines = [[n, *(", ".join(times("{:.1f}", 1e-3, network, size, n, f)) for f in _STATES)] for n in ROUTINGS]
-            title = f"permutation of {size >> 10:,} KiB: mean and p99 of flow completion times (us)"
-            parts.append(section(f"{network}, {title}", ["routing", *_STATES.values()], lines))
-        for pattern in PATTERNS:
-            lines = []
-            for name in _OF_PACKETS:
-                cells = [
-                    [
-                        *times("{:,.0f}", 1, network, pattern, name, f),
-                        f"{study.accepted(network, pattern, name, f):.2f}",
-                    ]
-                    for f in _STATES
-                ]
-                lines.append([name, *map(", ".join, cells)])
-            title = f"{network}, {pattern}: mean latency, p99 (ns), accepted / offered load"
-            parts.append(section(title, ["routing", *_STATES.values()], lines))
+    for network, demand in itertools.product(_NETWORKS, study.demands):
+        names, title = _OF_PACKETS, f"{demand}: mean latency, p99 (ns), accepted / offered load"
+        if isinstance(demand, int):
+            names = ROUTINGS
+            title = f"permutation of {demand >> 10:,} KiB: mean and p99 of flow completion times (us)"
+        lines = [[name, *(cell(network, demand, name, failed) for failed in _STATES)] for name in names]
+        parts.append(section(f"{network}, {title}", ["routing", *_STATES.values()], lines))
     return "\n".join(parts)

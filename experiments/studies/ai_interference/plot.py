@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -15,6 +13,7 @@ from ...plotting.markdown import cost, section
 from ...plotting.panels import draw_bars
 from ...plotting.players import player_of
 from ...plotting.runs import Runs
+from ..delays import draw_delays
 
 NETWORKS = {
     "dragonfly": "Dragonfly",
@@ -31,7 +30,6 @@ PAIRS = (
 WITH_BACKGROUND = tuple(pair for pair in PAIRS if pair[1] != "none")
 TITLES = {"dense": "GPT-13B", "moe": "Mixtral 8x7B", "halo3d": "Halo3D", "fft3d": "FFT3D", "none": "alone"}
 _MODELS = {"gpt_13b": "dense", "mixtral_8x7b": "moe"}
-_LEAST_NS = 1.0
 
 
 class Study:
@@ -66,12 +64,8 @@ class Study:
 
     def slowdowns(self, network: str, placement: str = "random") -> NDArray[np.float64]:
         """The slowdowns of all pairs with a background, [routings, pairs]."""
-        return np.array(
-            [
-                [self.slowdown(network, pair, name, placement) for pair in WITH_BACKGROUND]
-                for name in self.routings(network)
-            ]
-        )
+        names = self.routings(network)
+        return np.array([[self.slowdown(network, pair, name, placement) for pair in WITH_BACKGROUND] for name in names])
 
     def delay_ns(self, network: str, culprit: int) -> NDArray[np.float64]:
         """The delay of a target's packet by itself (0) or by the background (1), [routings, pairs]."""
@@ -98,25 +92,22 @@ def pair_title(pair: tuple[str, str]) -> str:
 def draw(rows: Sequence[Row], expected: Any) -> dict[str, Figure]:
     """Every figure of the study, by file name: times, slowdowns, delays, and slowdowns over the placements."""
     study = Study(rows)
-    times = _panels(len(study.networks))
-    for ax, network in zip(times.axes, study.networks, strict=True):
+    times, slowdowns = _panels(len(study.networks)), _panels(len(study.networks))
+    for of_times, of_slowdowns, network in zip(times.axes, slowdowns.axes, study.networks, strict=True):
         names = study.routings(network)
         heights = np.array([[study.iteration_us(network, pair, name) for pair in PAIRS] for name in names])
-        _bars(ax, heights, PAIRS, names)
-        ax.set(ylabel="iteration time (us)", title=NETWORKS[network], ylim=(0, heights.max() * 1.22))
-    slowdowns = _panels(len(study.networks))
-    for ax, network in zip(slowdowns.axes, study.networks, strict=True):
+        _bars(of_times, heights, PAIRS, names)
+        of_times.set(ylabel="iteration time (us)", title=NETWORKS[network], ylim=(0, heights.max() * 1.22))
         heights = study.slowdowns(network)
-        _draw_slowdowns(ax, study, network, heights, NETWORKS[network], heights)
+        _draw_slowdowns(of_slowdowns, heights, names, NETWORKS[network], heights)
     of = {name: {row["workload.placement"] for row in study.runs.at(network=name)} for name in study.networks}
     several = max(study.networks, key=lambda name: len(of[name]))
     shown = {placement: study.slowdowns(several, placement) for placement in PLACEMENTS if placement in of[several]}
     placements = _panels(len(shown))
     for ax, (placement, heights) in zip(placements.axes, shown.items(), strict=True):
         title = f"{NETWORKS[several]}, placement={placement}"
-        _draw_slowdowns(ax, study, several, heights, title, np.array(list(shown.values())))
-    blame = draw_blame(study)
-    return {"iteration_times": times, "slowdowns": slowdowns, "blame": blame, "placements": placements}
+        _draw_slowdowns(ax, heights, study.routings(several), title, np.array(list(shown.values())))
+    return {"iteration_times": times, "slowdowns": slowdowns, "blame": draw_blame(study), "placements": placements}
 
 
 def _panels(count: int) -> Figure:
@@ -132,10 +123,10 @@ def _bars(ax: Axes, heights: NDArray[np.float64], pairs: Sequence[tuple[str, str
 
 
 def _draw_slowdowns(
-    ax: Axes, study: Study, network: str, heights: NDArray[np.float64], title: str, every: NDArray[np.float64]
+    ax: Axes, heights: NDArray[np.float64], names: Sequence[str], title: str, every: NDArray[np.float64]
 ) -> None:
     """Draw the iteration time with a background / alone, on an axis that holds `every`. 1 means no interference."""
-    _bars(ax, heights, WITH_BACKGROUND, study.routings(network))
+    _bars(ax, heights, WITH_BACKGROUND, names)
     ax.axhline(1, color="#333333", linewidth=1)
     # Slowdowns are close to 1, so the axis does not begin at 0. The legend needs room above the bars.
     low = min(0.9, every.min())
@@ -145,25 +136,14 @@ def _draw_slowdowns(
 def draw_blame(study: Study) -> Figure:
     """The delay of a target's packet by the target itself and by the background, waits and stalls together."""
     figure = Figure(figsize=(13, 2.6 * len(study.networks)), layout="constrained")
-    axes = np.atleast_2d(figure.subplots(len(study.networks), 2))
-    highest = max(float(np.nanmax(study.delay_ns(network, k))) for network in study.networks for k in range(2))
-    scale = LogNorm(_LEAST_NS, max(highest, 10 * _LEAST_NS), clip=True)
-    for (r, k), ax in np.ndenumerate(axes):
+    found = {}
+    for (r, k), ax in np.ndenumerate(figure.subplots(len(study.networks), 2, squeeze=False)):
         network, culprit = study.networks[r], ("the target itself", "the background")[k]
-        values = study.delay_ns(network, k)
-        ax.imshow(values, cmap="YlOrRd", norm=scale, aspect="auto")
-        ax.grid(False)
-        for (y, x), value in np.ndenumerate(values):
-            dark = float(scale(max(value, _LEAST_NS))) > 0.6
-            text = f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
-            ax.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if dark else "#222222")
+        found[ax], names = study.delay_ns(network, k)[..., None], study.routings(network)
         ax.set_title(f"{NETWORKS[network]}: delay by {culprit}", fontsize=10)
-        names = study.routings(network)
         ax.set_yticks(range(len(names)), names if k == 0 else [])
         ax.set_xticks(range(len(WITH_BACKGROUND)), list(map(pair_title, WITH_BACKGROUND)), fontsize=7)
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-    figure.colorbar(ScalarMappable(scale, "YlOrRd"), ax=axes, label="ns per packet of the target", shrink=0.6)
+    draw_delays(figure, found, "ns per packet of the target", shrink=0.6)
     return figure
 
 

@@ -1,6 +1,6 @@
 """Figs 10 to 13: six jobs that fill the machine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,118 +11,82 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ...metrics import mean_interval
-from ...plotting.drawing import Row, paper_style, routings
+from ...plotting.drawing import Row, paper_style
 from ...plotting.jobs import MIXED, job_title
-from .runs import bars, comm_time, error_lengths, legend, over_time
-from .runs import mixed as of
+from .runs import Jobs, bars, comm_time, interval_text, legend, over_time
 
 _NS_PER_MS = 1e6
 _LINK_BYTES_PER_NS = 25.0  # 25 GB/s, the study's 25 MB/ms
 _COLORS = "magma_r"
 
 
-def communication_times(rows: Sequence[Row]) -> Figure:
-    """Fig 10: the mean over ranks and placements of each job, with the intervals of `comm_time`.
-
-    Raises:
-        ValueError: a routing has no row.
-    """
-    names = routings(rows)
-    runs = [of(rows, name) for name in names]
+def communication_times(jobs: Jobs) -> Figure:
+    """Fig 10: the mean over ranks and placements of each job, with the intervals of `comm_time`."""
     figure = Figure(figsize=(10, 4.4), layout="constrained")
     ax = figure.subplots()
-    bars(ax, [[comm_time(own, job) for own in runs] for job in MIXED], names, list(map(job_title, MIXED)))
+    heights = [[comm_time(jobs.mixed(name), job) for name in jobs.names] for job in MIXED]
+    bars(ax, heights, jobs.names, list(map(job_title, MIXED)))
     ax.set_ylabel("communication time (ms)")
-    legend(figure, names)
+    legend(figure, jobs.names)
     return figure
 
 
-def stall_times(rows: Sequence[Row]) -> Figure:
+def stall_times(jobs: Jobs) -> Figure:
     """Fig 11: the time in which a link had packets but no credits, for the links in each group and each global link.
 
     Bars have 95 % intervals over the placements.
-
-    Raises:
-        ValueError: a routing has no row.
     """
-    names = routings(rows)
-    local = {}
-    for name in names:
-        stalls = np.array([run["groups.local_stall_ns"] for run in of(rows, name)]) / _NS_PER_MS
-        local[name] = np.array([mean_interval(of_group) for of_group in stalls.T])
-    between = {
-        name: np.mean([_matrix(run, "global_stall_ns") for run in of(rows, name)], axis=0) / _NS_PER_MS
-        for name in names
-    }
     figure = Figure(figsize=(13, 5.6), layout="constrained")
-    grid = figure.add_gridspec(2, len(names), height_ratios=[1, 1.9])
-    highest = max(float(np.nanmax(values)) for values in between.values())
-    tallest = max(float(np.nanmax(values)) for values in local.values())
-    scale, maps = Normalize(0, highest or 1), []
-    for k, name in enumerate(names):
-        ax = figure.add_subplot(grid[0, k])
-        errors = error_lengths(local[name]) if np.isfinite(local[name]).all() else None
+    panels = figure.subplots(2, len(jobs.names), squeeze=False, height_ratios=[1, 1.9])
+    maps, tallest = {}, 0.0
+    for (above, below), name in zip(panels.T, jobs.names, strict=True):
+        runs, style = jobs.mixed(name), paper_style(name)
+        stalls = np.array([run["groups.local_stall_ns"] for run in runs]) / _NS_PER_MS
+        local = np.array([mean_interval(of_group) for of_group in stalls.T])
+        errors = np.abs(local[:, 1:] - local[:, :1]).T if np.isfinite(local).all() else None
         look = {"elinewidth": 0.8, "ecolor": "#333333"}
-        ax.bar(range(len(local[name])), local[name][:, 0], color=paper_style(name).color, yerr=errors, error_kw=look)
+        above.bar(range(len(local)), local[:, 0], color=style.color, yerr=errors, error_kw=look)
+        above.set(title=style.label, xlabel="group")
+        above.grid(False, axis="x")
+        tallest = max(tallest, float(np.nanmax(local)))
+        maps[below] = np.mean([_matrix(run, "global_stall_ns") for run in runs], axis=0) / _NS_PER_MS
+    for ax in panels[0]:
         ax.set_ylim(0, tallest * 1.05 or 1)
-        ax.set_title(paper_style(name).label)
-        ax.set_xlabel("group")
-        if k == 0:
-            ax.set_ylabel("stall time of all\nlocal links (ms)")
-        ax.grid(False, axis="x")
-        ax = figure.add_subplot(grid[1, k])
-        _heat_map(ax, between[name], scale, first=k == 0)
-        maps.append(ax)
-    figure.colorbar(
-        ScalarMappable(scale, _COLORS), ax=maps, label="stall time of a global link (ms)", shrink=0.9, pad=0.01
-    )
+    panels[0, 0].set_ylabel("stall time of all\nlocal links (ms)")
+    _heat_maps(figure, maps, "stall time of a global link (ms)", shrink=0.9)
     return figure
 
 
-def congestion_index(rows: Sequence[Row]) -> Figure:
-    """Fig 12: bytes sent / (time x links x 25 GB/s). The diagonal has the local links, other cells the global links.
-
-    Raises:
-        ValueError: a routing has no row.
-    """
-    names = routings(rows)
-    of_runs = {name: [index_of(run) for run in of(rows, name)] for name in names}
-    indices = {name: np.mean(own, axis=0) for name, own in of_runs.items()}
+def congestion_index(jobs: Jobs) -> Figure:
+    """Fig 12: bytes sent / (time x links x 25 GB/s). The diagonal has the local links, other cells the global links."""
     figure = Figure(figsize=(13, 3.9), layout="constrained")
-    highest = max(float(np.nanmax(values)) for values in indices.values())
-    scale, axes = Normalize(0, highest or 1), list(np.atleast_1d(figure.subplots(1, len(names))))
-    for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
-        _heat_map(ax, indices[name], scale, first=k == 0)
-        mean = mean_interval([np.nanmean(own) for own in of_runs[name]])
-        interval = "" if np.isnan(mean.low) else f" [{mean.low:.3f}, {mean.high:.3f}]"
-        ax.set_title(f"{paper_style(name).label}\nmean {mean.value:.3f}{interval}")
-    figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="congestion index", shrink=0.85, pad=0.01)
+    maps = {}
+    for ax, name in zip(figure.subplots(1, len(jobs.names), squeeze=False)[0], jobs.names, strict=True):
+        of_runs = [index_of(run) for run in jobs.mixed(name)]
+        maps[ax] = np.mean(of_runs, axis=0)
+        mean = mean_interval([np.nanmean(own) for own in of_runs])
+        ax.set_title(f"{paper_style(name).label}\nmean {interval_text(mean)}")
+    _heat_maps(figure, maps, "congestion index", shrink=0.85)
     return figure
 
 
-def latency_and_throughput(rows: Sequence[Row]) -> Figure:
-    """Fig 13: the latency of all packets, and the throughput of all jobs over time.
-
-    Raises:
-        ValueError: a routing has no row.
-    """
-    names = routings(rows)
+def latency_and_throughput(jobs: Jobs) -> Figure:
+    """Fig 13: the latency of all packets, and the throughput of all jobs over time."""
     figure = Figure(figsize=(12, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
     which = ("mean", "p95", "p99")
     keys = [f"packet_latency_{key}_ns" for key in which]
-    heights = [[mean_interval([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys]
-    bars(left, heights, names, which)
+    heights = [[mean_interval([run[key] / 1e3 for run in jobs.mixed(name)]) for name in jobs.names] for key in keys]
+    bars(left, heights, jobs.names, which)
     left.set_ylabel("packet latency (µs)")
-    for name in names:
-        time, (mean, low, high) = over_time(of(rows, name), *(f"{job}.gb_per_ms" for job in MIXED))
+    for name in jobs.names:
+        time, (mean, low, high) = over_time(jobs.mixed(name), *(f"{job}.gb_per_ms" for job in MIXED))
         right.fill_between(time, low, high, color=paper_style(name).color, alpha=0.2, linewidth=0)
         right.plot(time, mean, color=paper_style(name).color, linewidth=1.5)
-    right.set_xlabel("time (ms)")
-    right.set_ylabel("system throughput (GB/ms)")
+    right.set(xlabel="time (ms)", ylabel="system throughput (GB/ms)")
     right.set_xlim(left=0)
     right.set_ylim(bottom=0)
-    legend(figure, names)
+    legend(figure, jobs.names)
     return figure
 
 
@@ -142,13 +106,16 @@ def _matrix(row: Row, quantity: str) -> NDArray[np.float64]:
     return np.where(np.array(row["groups.global_links"]) > 0, values, np.nan)
 
 
-def _heat_map(ax: Axes, values: NDArray[np.float64], scale: Normalize, first: bool) -> None:
-    ax.imshow(values, cmap=_COLORS, norm=scale, interpolation="nearest")
-    ax.grid(False)
-    ax.set_facecolor("#dddddd")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.set_xlabel("to group")
-    if first:
-        ax.set_ylabel("from group")
-    ax.spines[:].set_visible(False)
+def _heat_maps(figure: Figure, maps: Mapping[Axes, NDArray[np.float64]], label: str, shrink: float) -> None:
+    highest = max(float(np.nanmax(values)) for values in maps.values())
+    scale = Normalize(0, highest or 1)
+    for ax, values in maps.items():
+        ax.imshow(values, cmap=_COLORS, norm=scale, interpolation="nearest")
+        ax.grid(False)
+        ax.set_facecolor("#dddddd")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(6, integer=True))
+        ax.set_xlabel("to group")
+        ax.spines[:].set_visible(False)
+    next(iter(maps)).set_ylabel("from group")
+    figure.colorbar(ScalarMappable(scale, _COLORS), ax=list(maps), label=label, shrink=shrink, pad=0.01)

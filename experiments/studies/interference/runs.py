@@ -1,7 +1,4 @@
-"""Selection of the study's rows, and common parts of its figures.
-
-The runs of a case are a list with a row per placement.
-"""
+"""Selection of the rows of jobs that share a network, and common parts of the study's figures."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,53 +11,72 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...metrics import Interval, mean_interval
-from ...plotting.drawing import Row, legend_of, paper_style
-from ...plotting.jobs import comm_ms
+from ...plotting.drawing import Row, legend_of, paper_style, routings
+from ...plotting.jobs import BACKGROUNDS, TARGETS, comm_ms
 from ...plotting.panels import draw_bars
 from ...plotting.players import player_of
+from ...plotting.runs import Runs
 
 # The study's detail figures compare these two.
 DETAIL = ("par", "q_adaptive")
 
-PLACEMENT = "workload.placement_seed"
+Case = tuple[str, str]
+"""A target and its background, or `MIX`."""
+
+MIX: Case = ("mixed", "mixed")
+CASES: list[Case] = [*((target, other) for other in BACKGROUNDS for target in TARGETS), MIX]
 
 _POINTS = 250  # most points of a curve over time; longer curves are averaged
 _NS_PER_MS = 1e6
 
 
-def placements(rows: Sequence[Row]) -> list[int]:
-    """The placements of these rows."""
-    return sorted({row[PLACEMENT] for row in rows})
+class Jobs:
+    """Runs of the study's jobs by routing and by case: a target with its background, or the mixed jobs.
 
-
-def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> list[Row]:
-    """The runs of a target with a background.
-
-    Raises:
-        ValueError: a placement has none, and a figure must not lack a bar.
+    The runs of a case are a list with a row per placement. A run that is missing is an error, because a figure must not
+    lack a bar.
     """
-    words = f"target {target}, background {background} and routing {routing}"
-    played = [row for row in rows if row["workload.name"] == "pair" and player_of(row) == routing]
-    own = [row for row in played if (row["workload.target"], row["workload.background"]) == (target, background)]
-    return _of_placements(rows, own, words)
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows, self.names = rows, routings(rows)
+        self._runs = Runs(rows, case=_case, routing=player_of, placement="workload.placement_seed")
+        self.cases = [case for case in CASES if case in self._runs.values("case")]
+        self.backgrounds = [name for name in BACKGROUNDS if any(case[1] == name != "none" for case in self.cases)]
+        self.targets = [name for name in TARGETS if any(case[0] == name and case[1] != "none" for case in self.cases)]
+        self.placements = sorted(self._runs.values("placement"))
+
+    def runs(self, case: Case, routing: str) -> list[Row]:
+        """The runs of a case.
+
+        Raises:
+            ValueError: a placement has none.
+        """
+        return [self._runs.at(case=case, routing=routing, placement=one)[0] for one in self.placements]
+
+    def pair(self, target: str, background: str, routing: str) -> list[Row]:
+        """The runs of a target with a background, or alone (`none`)."""
+        return self.runs((target, background), routing)
+
+    def mixed(self, routing: str) -> list[Row]:
+        """The runs of the six mixed jobs."""
+        return self.runs(MIX, routing)
+
+    def slowdown(self, target: str, background: str, routing: str) -> Interval:
+        """Communication time of a target with a background, relative to the target alone.
+
+        Both have the same routing and placement. The interval is over the placements.
+        """
+        together, alone = (times(self.pair(target, other, routing), target) for other in (background, "none"))
+        return mean_interval(together / alone)
+
+    def throughputs(self, routing: str) -> NDArray[np.float64]:
+        """Throughput of all jobs in GB/ms in the runs with several jobs, [cases, placements]."""
+        several = [self.runs(case, routing) for case in self.cases if case[1] != "none"]
+        return np.array([[run["system_throughput_gb_per_ms"] for run in runs] for runs in several])
 
 
-def mixed(rows: Sequence[Row], routing: str) -> list[Row]:
-    """The runs of the six mixed jobs.
-
-    Raises:
-        ValueError: a placement has none.
-    """
-    own = [row for row in rows if row["workload.name"] == "mixed" and player_of(row) == routing]
-    return _of_placements(rows, own, f"the mixed workload and routing {routing}")
-
-
-def _of_placements(rows: Sequence[Row], own: Sequence[Row], words: str) -> list[Row]:
-    by_placement = {row[PLACEMENT]: row for row in own}
-    missing = [placement for placement in placements(rows) if placement not in by_placement]
-    if missing:
-        raise ValueError(f"no row for {words}, placement {missing[0]}")
-    return [by_placement[placement] for placement in placements(rows)]
+def _case(row: Row) -> Case:
+    return (row["workload.target"], row["workload.background"]) if row["workload.name"] == "pair" else MIX
 
 
 def background_job(target: str, background: str) -> str:
@@ -85,13 +101,15 @@ def comm_time(runs: Sequence[Row], job: str) -> Interval:
     return Interval(middle, middle - half, middle + half)
 
 
-def slowdown(rows: Sequence[Row], target: str, background: str, routing: str) -> Interval:
-    """Communication time of a target with a background, relative to the target alone.
+def interval_text(mean: Interval, digits: int = 3) -> str:
+    """A mean with its interval in brackets, if there is one."""
+    ends = f" [{mean.low:.{digits}f}, {mean.high:.{digits}f}]" if np.isfinite(mean.low) else ""
+    return f"{mean.value:.{digits}f}{ends}"
 
-    Both have the same routing and placement. The interval is over the placements.
-    """
-    together, alone = (times(pair(rows, target, other, routing), target) for other in (background, "none"))
-    return mean_interval(together / alone)
+
+def geometric(logs: Interval) -> Interval:
+    """The geometric mean and its interval, from those of logarithms."""
+    return Interval(*map(float, np.exp(logs)))
 
 
 def over_time(runs: Sequence[Row], *quantities: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -124,11 +142,6 @@ def bars(ax: Axes, heights: Sequence[Sequence[Interval]], names: Sequence[str], 
     """Draw a group of bars per entry of `heights`, with a bar and an interval per routing."""
     values = np.array(heights, dtype=float).swapaxes(0, 1)
     draw_bars(ax, values[..., 0], [paper_style(name).color for name in names], groups, ends=values[..., 1:], width=0.84)
-
-
-def error_lengths(intervals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The lengths of error bars below and above, [2, points], from [points, 3] value, lower and upper end."""
-    return np.abs(intervals[:, 1:] - intervals[:, :1]).T
 
 
 def legend(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), lines: bool = False) -> None:
