@@ -62,14 +62,11 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
         return None
     if config.vary is not None:
         raise ConfigError("vary: each world has its own; set worlds.<name>.vary")
-    return _worlds(config)
-
-
-def _worlds(config: DictConfig) -> dict[str, Any]:
-    """The section `worlds`. The overrides of a world may be a text, as on the command line."""
     worlds = _mapping(config, "worlds", "worlds=universal, or worlds={a: {overrides: topology=torus_512}}")
-    texts = {name: world["overrides"] for name, world in worlds.items() if isinstance(world.get("overrides"), str)}
-    return worlds | {name: {**worlds[name], "overrides": shlex.split(text)} for name, text in texts.items()}
+    for world in worlds.values():
+        if isinstance(world.get("overrides"), str):  # as on the command line
+            world["overrides"] = shlex.split(world["overrides"])
+    return worlds
 
 
 def _mapping(config: DictConfig, key: str, example: str) -> dict[str, Any]:
@@ -87,8 +84,7 @@ def training_hash(config: DictConfig) -> str:
         OSError: the file of `agent.base` cannot be read.
     """
     identity = {key: value for key, value in plain_of(config).items() if key not in _NOT_IDENTITY}
-    if config.worlds is not None:
-        identity["worlds"] = _worlds(config)
+    identity["worlds"] = mixture(config)
     agent = identity["agent"]
     if agent.get("base"):  # of policy_search
         agent["base"] = file_hash("agent.base", policy_path("agent.base", agent["base"]), without_provenance)
