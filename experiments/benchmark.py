@@ -7,26 +7,14 @@
 
 import sys
 
-import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
-from ..configs import CONFIG_DIR
 from .benchmarks.study import Benchmark
 from .benchmarks.suite import available, load_suite, name_of
-from .evaluation.study import conduct_app, run_verb
-
-COMMAND = "flitgym benchmark"
-# Keys of a single run, and the lists that replace them here.
-LISTS = {"routing": "routings", "tasks": "tasks"}
-
+from .evaluation.study import study_verb
 
 OmegaConf.register_new_resolver("benchmark_folder", lambda suite: f"benchmark_{name_of(str(suite))}", replace=True)
-
-
-@hydra.main(config_path=str(CONFIG_DIR), config_name="benchmark", version_base="1.3")
-def app(config: DictConfig) -> None:
-    """Play the suite in Hydra's run directory."""
-    conduct_app(lambda _: Benchmark, COMMAND, config)
+app, _main = study_verb("benchmark", lambda _: Benchmark, {"routing": "routings", "tasks": "tasks"}, "a benchmark")
 
 
 def main() -> None:
@@ -37,4 +25,4 @@ def main() -> None:
         for suite in map(load_suite, available()):
             print(f"  {suite.id}: {len(suite.tasks)} tasks, {len(suite.seeds)} seeds. {suite.about}")
         print()
-    run_verb("benchmark", app, LISTS, "a benchmark")
+    _main()

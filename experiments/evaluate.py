@@ -7,17 +7,15 @@
 
 from collections.abc import Sequence
 
-import hydra
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, unknown
+from ..configs import unknown
 from ..simcore import ConfigError
 from .evaluation.performance import Performance
-from .evaluation.study import Comparison, conduct_app, run_verb
+from .evaluation.study import Comparison, study_verb
 from .hindsight.study import Regret
 from .terminal.commandline import CommandError
 
-COMMAND = "flitgym evaluate"
 # Keys of a single run, and the lists that replace them here.
 LISTS = {
     "routing": "routings",
@@ -27,12 +25,6 @@ LISTS = {
     "seed": "seeds",
 }
 _MEASURES: dict[str, type[Comparison]] = {"performance": Performance, "regret": Regret}
-
-
-@hydra.main(config_path=str(CONFIG_DIR), config_name="evaluate", version_base="1.3")
-def app(config: DictConfig) -> None:
-    """Evaluate in Hydra's run directory."""
-    conduct_app(measure_of, COMMAND, config)
 
 
 def measure_of(config: DictConfig) -> type[Comparison]:
@@ -59,6 +51,4 @@ def refuse(words: Sequence[str]) -> None:
             raise ConfigError(f"{word}: a study has one {noun}; start the command for each, with another study=<name>")
 
 
-def main() -> None:
-    """Entry point of the command."""
-    run_verb("evaluate", app, LISTS, "an evaluation", refuse)
+app, main = study_verb("evaluate", measure_of, LISTS, "an evaluation", refuse)

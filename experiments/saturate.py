@@ -7,23 +7,12 @@
 
 from collections.abc import Sequence
 
-import hydra
-from omegaconf import DictConfig
-
-from ..configs import CONFIG_DIR
 from ..simcore import ConfigError
-from .evaluation.study import conduct_app, run_verb
+from .evaluation.study import study_verb
 from .saturation.study import Saturation
 
-COMMAND = "flitgym saturate"
 # Keys of a single run, and the lists that replace them here.
 LISTS = {"topology": "networks", "routing": "routings", "traffic": "patterns", "seed": "seeds"}
-
-
-@hydra.main(config_path=str(CONFIG_DIR), config_name="saturate", version_base="1.3")
-def app(config: DictConfig) -> None:
-    """Search in Hydra's run directory."""
-    conduct_app(lambda _: Saturation, COMMAND, config)
 
 
 def refuse(words: Sequence[str]) -> None:
@@ -36,6 +25,4 @@ def refuse(words: Sequence[str]) -> None:
             raise ConfigError(f"{word}: the command searches for the load; leave it out")
 
 
-def main() -> None:
-    """Entry point of the command."""
-    run_verb("saturate", app, LISTS, "this study", refuse)
+app, main = study_verb("saturate", lambda _: Saturation, LISTS, "this study", refuse)

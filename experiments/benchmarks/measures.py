@@ -82,7 +82,8 @@ def measures(kind: Kind, row: Row) -> Measures:
         "latency_p99_ns": row.get("packet_latency_p99_ns"),
     }
     if kind == "jobs":
-        found |= {"comm_time_ns": _communication(row), "finish_ns": _last(row, ".finish_ns")}
+        found["comm_time_ns"] = float(np.exp(np.mean(np.log(_times(row, ".comm_time_mean_ns")))))
+        found["finish_ns"] = float(_times(row, ".finish_ns").max())
     else:
         found["accepted_load"] = row["accepted_load"]
     if kind == "cold_start":
@@ -145,20 +146,9 @@ def _series(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return time, latency
 
 
-def _communication(row: Row) -> float | None:
-    times = _of_jobs(row, ".comm_time_mean_ns")
-    if not times or not all(times):
-        return None
-    return float(np.exp(np.mean(np.log(np.array(times, dtype=float)))))
-
-
-def _last(row: Row, suffix: str) -> float | None:
-    values = _of_jobs(row, suffix)
-    return None if None in values or not values else max(value for value in values if value is not None)
-
-
-def _of_jobs(row: Row, suffix: str) -> list[float | None]:
-    # A run that ends with its target says nothing about the rest of the background.
+def _times(row: Row, suffix: str) -> NDArray[np.float64]:
+    """A time of each job, NaN if it is unknown. A run that ends with its target says nothing about other jobs."""
+    keys = [key for key in row if key.startswith("jobs.") and key.endswith(suffix)]
     if row.get("workload.ends_with") == "target":
-        return [row.get(f"jobs.{row['workload.target']}{suffix}")]
-    return [value for key, value in row.items() if key.startswith("jobs.") and key.endswith(suffix)]
+        keys = [f"jobs.{row['workload.target']}{suffix}"]
+    return np.array([row.get(key) or np.nan for key in keys] or [np.nan], dtype=np.float64)

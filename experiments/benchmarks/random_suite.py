@@ -6,7 +6,8 @@ part of the saturation load, between 0.3 and 0.95. The saturation load is the hi
 every terminal offers 1 flit per cycle.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,56 +50,50 @@ def _sizes(family: str, random: np.random.Generator) -> dict[str, Any]:
     if family in ("torus", "mesh"):
         return {"sizes": [whole(3, 9) for _ in range(whole(2, 3))], "terminals_per_router": whole(1, 2)}
     if family == "random_regular":
-        routers = 2 * whole(12, 75)
-        return {
-            "routers": routers,
-            "degree": whole(4, 7),
-            "terminals_per_router": whole(2, 4),
-            "graph_seed": whole(1, 1000),
-        }
+        graph = {"routers": 2 * whole(12, 75), "degree": whole(4, 7), "terminals_per_router": whole(2, 4)}
+        return {**graph, "graph_seed": whole(1, 1000)}
     if family == "slim_fly":
         return {"q": (5, 7)[whole(0, 1)], "terminals_per_router": whole(2, 4)}
     down, up = whole(3, 6), whole(2, 5)
     return {"children": [down, whole(3, 6), whole(2, 5)], "parents": [1, up, up]}
 
 
-def _drawn(random: np.random.Generator) -> tuple[str, list[str], str, dict[str, Any]]:
-    """The family, the overrides of a network, a pattern and its parameters."""
-    family = list(PATTERNS)[int(random.integers(len(PATTERNS)))]
-    overrides = [f"topology={family}"]
-    for key, value in _sizes(family, random).items():
-        overrides.append(f"topology.{key}={str(value).replace(' ', '')}")
-    router = list(WINDOWS)[int(random.integers(len(WINDOWS)))]
-    overrides.append(f"router={router}")
-    patterns = EVERYWHERE + PATTERNS[family]
-    pattern = patterns[int(random.integers(len(patterns)))]
-    params: dict[str, Any] = {"packet_flits": (1, 4)[int(random.integers(2))]}
+def _drawn(random: np.random.Generator) -> tuple[str, list[str], str, str, dict[str, Any]]:
+    """The family, the overrides of a network, its router, a pattern and its parameters."""
+
+    def one(words: Sequence[Any]) -> Any:
+        return words[int(random.integers(len(words)))]
+
+    family = one(list(PATTERNS))
+    sizes = [f"topology.{key}={str(value).replace(' ', '')}" for key, value in _sizes(family, random).items()]
+    router = one(list(WINDOWS))
+    pattern = one(EVERYWHERE + PATTERNS[family])
+    params = {"packet_flits": one((1, 4))}
     if pattern == "adversarial":
-        params["shift"] = 1 + int(random.integers(4))
+        params["shift"] = one((1, 2, 3, 4))
     if pattern in FIXED:
         params[FIXED[pattern]] = 1
-    return family, overrides, pattern, params
+    return family, [f"topology={family}", *sizes, f"router={router}"], router, pattern, params
 
 
 def _saturation(overrides: list[str], pattern: str, params: Mapping[str, Any], router: str) -> float | None:
     """The highest load that a reference accepts; None if the task is outside the bounds or a reference does not run."""
     traffic = [f"traffic={pattern}", "traffic.load=1", *(f"traffic.{key}={value}" for key, value in params.items())]
-    try:
+    warm_up, window = WINDOWS[router]
+    accepted = []
+    with suppress(ConfigError):
         world = World.composed([*overrides, *KEPT, *traffic])
-        best = 0.0
         for reference in REFERENCES:
             simulation = world.simulation(reference, 1)
             if not TERMINALS[0] <= simulation.facts()["terminals"] <= TERMINALS[1]:
                 return None
-            warm_up, window = WINDOWS[router]
             simulation.run(simulation.cycles(warm_up / 2))
             simulation.begin_window()
             simulation.run(simulation.cycles(window))
             simulation.end_window()
-            best = max(best, simulation.statistics()["accepted_load"])
-        return best
-    except ConfigError:
-        return None
+            accepted.append(simulation.statistics()["accepted_load"])
+        return max(accepted)
+    return None
 
 
 def main() -> None:
@@ -106,24 +101,21 @@ def main() -> None:
     random = np.random.default_rng(SEED)
     lines: list[dict[str, Any]] = []
     while len(lines) < TASKS:
-        family, overrides, pattern, params = _drawn(random)
+        family, overrides, router, pattern, params = _drawn(random)
         part = float(random.uniform(*PART))
-        router = overrides[-1].partition("=")[2]
         saturation = _saturation(overrides, pattern, params, router)
         if saturation is None:
             continue
         warm_up, window = WINDOWS[router]
-        load = round(max(part * saturation, 0.01), 3)
-        lines.append(
-            {
-                "network": f"{family}_{len(lines) + 1:02d}",
-                "overrides": " ".join([*overrides, f"run.warmup_ns={warm_up}", f"run.measure_ns={window}"]),
-                "pattern": pattern,
-                "params": " ".join(f"{key}={value}" for key, value in params.items()),
-                "load": load,
-            }
-        )
-        print(f"{lines[-1]['network']}: {pattern} at {load} of {saturation:.3f}")
+        line = {
+            "network": f"{family}_{len(lines) + 1:02d}",
+            "overrides": " ".join([*overrides, f"run.warmup_ns={warm_up}", f"run.measure_ns={window}"]),
+            "pattern": pattern,
+            "params": " ".join(f"{key}={value}" for key, value in params.items()),
+            "load": round(max(part * saturation, 0.01), 3),
+        }
+        lines.append(line)
+        print(f"{line['network']}: {pattern} at {line['load']} of {saturation:.3f}")
     write_csv(SUITES / "random_tasks.csv", lines)
 
 

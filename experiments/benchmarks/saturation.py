@@ -8,11 +8,10 @@ network. Without names of tasks, the command searches for all tasks above satura
 other tasks.
 """
 
-import csv
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 from ...configs.warmup import learns
 from ...simcore import __version__
@@ -23,14 +22,14 @@ from ..running.plan import Composers
 from ..saturation.study import search_of
 from ..terminal.commandline import CommandError, run_command
 from ..terminal.tables import write_csv
+from .records import lines_of
 from .suite import Suite, Task, chosen, load_suite
 
 COMMAND = "python -m flitgym.experiments.benchmarks.saturation"
 SETTINGS: Mapping[str, float] = {"precision": 0.02, "confidence": 0.95, "max_ns": 200_000.0}
 
 
-@dataclass(frozen=True)
-class Carried:
+class Carried(NamedTuple):
     """The result of a search: the highest carried load of a baseline in a task, and the lowest refused one."""
 
     task: str  # id with the version
@@ -52,11 +51,10 @@ def read_carried(suite: Suite) -> list[Carried]:
     Raises:
         DamagedError: the file cannot be read.
     """
-    path, types = file_of(suite), {"seed": int, "saturation_load": float, "refused_load": float}
-    if not path.exists():
-        return []
-    with read_with_care(path), path.open(newline="", encoding="utf-8") as file:
-        return [Carried(**{key: types.get(key, str)(line[key]) for key in line}) for line in csv.DictReader(file)]
+    path = file_of(suite)
+    with read_with_care(path):
+        kinds = Carried.__annotations__.items()
+        return [Carried(**{key: kind(line[key]) for key, kind in kinds}) for line in lines_of(path, Carried._fields)]
 
 
 def searches(suite: Suite, directory: Path) -> list[tuple[Task, Trial]]:
@@ -90,22 +88,16 @@ def record(suite: Suite, words: Sequence[str] | None, directory: Path) -> Path:
         result, policy = results[search.run.directory], search.policy.name
         loads = (result["saturation_load"], result["refused_load"])
         kept[task.id, policy] = Carried(task.id, policy, suite.seeds[0], *loads, __version__)
-    order = [task.id for task in suite.tasks]
-    rows = sorted((one for one in kept.values() if one.task in order), key=lambda one: order.index(one.task))
-    write_csv(file_of(suite), [asdict(one) for one in rows], [field.name for field in fields(Carried)])
+    rows = [one._asdict() for task in suite.tasks for one in kept.values() if one.task == task.id]
+    write_csv(file_of(suite), rows, Carried._fields)
     return file_of(suite)
 
 
 def main() -> None:
     """Entry point of the command."""
-    words = sys.argv[1:]
-
-    def command() -> None:
-        if not words:
-            raise CommandError("name a suite, and tasks if only some are wanted")
-        print(record(load_suite(words[0]), words[1:] or None, Path("results") / "saturation_of_suites"))
-
-    sys.exit(run_command(COMMAND, command))
+    suite, *tasks = sys.argv[1:] or [""]
+    directory = Path("results") / "saturation_of_suites"
+    sys.exit(run_command(COMMAND, lambda: print(record(load_suite(suite), tasks or None, directory))))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Aggregates are interquartile means over tasks and seeds.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -67,31 +68,19 @@ class Played:
 
 @dataclass(frozen=True)
 class Summary:
-    """The aggregates of a policy over all tasks.
-
-    Args:
-        policy: The name of the policy.
-        played: Number of tasks in which every run has a value.
-        of: Number of all tasks.
-        unscored: Number of tasks with runs that have no score, because the reference has no value for their seeds.
-        by: Interquartile means of the scores, by `set`, `network` and `kind` of the tasks, and by their values.
-        worst: The task with the lowest mean score, and that score.
-        latency_to_reference: Ratio of the policy's mean latency to the reference's; geometric mean over the tasks below
-            saturation and with changes.
-        latency_to_best: The same ratio to the best known policy.
-        worst_to_best: The task with the largest ratio to the best known policy, and that ratio.
-        latency_to_others: The same ratio to the best known policy among all others; below 1, this policy is the best.
-    """
+    """The aggregates of a policy over all tasks."""
 
     policy: str
-    played: int
-    of: int
-    unscored: int
-    by: Mapping[str, Mapping[Any, Interval]]
-    worst: tuple[Task, float] | None
+    played: int  # tasks in which every run has a value
+    of: int  # all tasks
+    unscored: int  # tasks with runs that have no score, because the reference has no value for their seeds
+    by: Mapping[str, Mapping[Any, Interval]]  # interquartile means of scores by `set`, `network` and `kind`
+    worst: tuple[Task, float] | None  # the task with the lowest mean score, and that score
+    # Geometric means over the tasks below saturation and with changes: the policy's mean latency divided by that of the
+    # reference, of the best known policy, and of the best known policy among all others.
     latency_to_reference: float
     latency_to_best: float
-    worst_to_best: tuple[Task, float] | None
+    worst_to_best: tuple[Task, float] | None  # the task with the largest ratio to the best known policy
     latency_to_others: float
 
     @property
@@ -139,17 +128,8 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
             copied = np.isfinite(mine)
             copied[once(*(_states(runs.get(one, {}), suite) for one in (name, task.reference)))] = False
             others = [mean for other, mean in means.items() if other != name]
-            found.append(
-                Played(
-                    task,
-                    name,
-                    values,
-                    ahead=np.where(copied, np.nan, mine),
-                    best=max(means.values(), default=np.nan),
-                    best_other=max(others, default=np.nan),
-                    copies=int(copied.sum()),
-                )
-            )
+            ahead, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
+            found.append(Played(task, name, values, ahead, best, max(others, default=np.nan), int(copied.sum())))
     return found
 
 
@@ -162,45 +142,44 @@ def summarise(
 ) -> list[Summary]:
     """A summary per policy. Policies that played all tasks come first; both parts are ordered by score.
 
-    Args:
-        played: The numbers of all policies.
-        tasks: The tasks of the suite.
-        policies: The names of the policies.
-        confidence: The confidence of the intervals.
-        resamples: Number of resamples of the bootstrap that gives the intervals.
+    The intervals come from `resamples` resamples of a bootstrap.
     """
     groups = {key: list(dict.fromkeys(getattr(task, key) for task in tasks)) for key in ("network", "kind")}
-    groups = {"set": list(SETS), **groups}
     summaries = []
     for name in policies:
         own = [one for one in played if one.policy == name]
         scored = [one for one in own if np.isfinite(one.ahead).any()]
+        by: dict[str, dict[Any, Interval]] = {}
+        for key, values in {"set": list(SETS), **groups}.items():
+            strata = {value: [one.scores for one in scored if getattr(one.task, key) == value] for value in values}
+            by[key] = {
+                value: bootstrap_stratified(of, interquartile_mean, confidence, resamples)
+                for value, of in strata.items()
+            }
         below = [one for one in scored if one.task.kind in ("below", "changing")]
-
-        def score(key: str, value: str, scored: Sequence[Played] = scored) -> Interval:
-            strata = [one.scores for one in scored if getattr(one.task, key) == value]
-            return bootstrap_stratified(strata, interquartile_mean, confidence, resamples)
-
-        def ratio(behind: Sequence[Values]) -> float:
-            return float(np.exp(np.mean([np.nanmean(one) for one in behind]))) if behind else np.nan
-
-        worst = min(scored, key=lambda one: float(np.nanmean(one.scores)), default=None)
-        furthest = max(below, key=lambda one: float(np.nanmean(one.best - one.ahead)), default=None)
+        others = [one for one in below if np.isfinite(one.best_other)]
+        scores = [(one.task, float(np.nanmean(one.scores))) for one in scored]
+        behind = [(one.task, _ratio([one.best - one.ahead])) for one in below]
         summaries.append(
             Summary(
-                name,
-                sum(not one.missing for one in own),
-                len(tasks),
-                sum(one.unscored > 0 for one in own),
-                {key: {value: score(key, value) for value in values} for key, values in groups.items()},
-                None if worst is None else (worst.task, float(np.nanmean(worst.scores))),
-                ratio([-one.ahead for one in below]),
-                ratio([one.best - one.ahead for one in below]),
-                None if furthest is None else (furthest.task, ratio([furthest.best - furthest.ahead])),
-                ratio([one.best_other - one.ahead for one in below if np.isfinite(one.best_other)]),
+                policy=name,
+                played=sum(not one.missing for one in own),
+                of=len(tasks),
+                unscored=sum(one.unscored > 0 for one in own),
+                by=by,
+                worst=min(scores, key=itemgetter(1), default=None),
+                latency_to_reference=_ratio([-one.ahead for one in below]),
+                latency_to_best=_ratio([one.best - one.ahead for one in below]),
+                worst_to_best=max(behind, key=itemgetter(1), default=None),
+                latency_to_others=_ratio([one.best_other - one.ahead for one in others]),
             )
         )
     return sorted(summaries, key=_rank)
+
+
+def _ratio(behind: Sequence[Values]) -> float:
+    """The geometric mean of the factors by which runs are worse, from the logarithms of each task."""
+    return float(np.exp(np.mean([np.nanmean(one) for one in behind]))) if behind else np.nan
 
 
 def standing_of(suite: Suite) -> list[Summary]:

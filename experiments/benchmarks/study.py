@@ -1,6 +1,7 @@
 """The measure of `flitgym benchmark`: policies on the tasks of a suite, with scores against recorded results."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,18 @@ from ..evaluation.cells import Row
 from ..evaluation.plan import Policy, Trial, plan, policies_of
 from ..evaluation.study import Conclusions, Measure, Results, Study, check_numbers
 from ..evaluation.tables import footnote, tables_of
+from ..running.one_run import prepare
 from ..running.plan import Composers
 from ..terminal.commandline import CommandError
 from .measures import check_windows, measures
 from .records import Record, merged, read_records, sources_of, write_records
 from .scoring import played_of, summarise
 from .suite import Suite, available, chosen, load_suite
-from .text import caption, footnotes, numbers, score_tables, task_cells
+from .text import CANDIDATES, caption, footnotes, numbers, score_tables, task_cells
 
 _BASELINES = ("recorded", "run")
 _AGAIN = "baselines=run measures them again"
 _LISTED = 3  # items that a note names
-
-Key = tuple[str, str, int]
 
 
 class Benchmark(Measure):
@@ -42,15 +42,20 @@ class Benchmark(Measure):
         self.suite, self.runs_baselines = chosen(self.whole, given["tasks"]), given["baselines"] == "run"
         self.label, policies = self.suite.id, policies_of(given["routings"])
         for policy in policies:
-            _refuse_other(policy, self.whole)
+            # The scale uses the recorded results of a baseline's name.
+            if any(one.name == policy.name and one != policy for task in self.whole.tasks for one in task.baselines):
+                raise CommandError(
+                    f"routing: '{policy.name}' is a baseline of {self.whole.id} with other parameters; give your "
+                    f"policy another name: {{name: ..., routing: {policy.routing}, ...}}"
+                )
         self.asked = [policy.name for policy in policies]
         self.baselines = {policy.name for task in self.suite.tasks for policy in task.baselines}
-        planned = _plan(self.suite, policies, study.directory)
-        self.trials = [trial for trial in planned if self.runs_baselines or trial.policy in policies]
+        self.planned = _plan(self.suite, policies, study.directory)
+        self.trials = [trial for trial in self.planned if self.runs_baselines or trial.policy in policies]
         recorded = read_records(self.whole.results)
         if given["record"]:
             read_records(Path(given["record"]))  # an existing file must hold records
-        self.notes, self.kept = ([], []) if self.runs_baselines else self._fitting(recorded, planned)
+        self.notes, self.kept = ([], []) if self.runs_baselines else self._fitting(recorded)
         if not self.trials and not self.kept:
             raise CommandError(f"{'; '.join(self.notes)}, or give routing=...")
 
@@ -74,12 +79,12 @@ class Benchmark(Measure):
         names = list(dict.fromkeys([*self.asked, *(record.policy for record in shown)]))
         played = played_of(suite, names, shown, known)
         summaries = summarise(played, suite.tasks, names, confidence, given["resamples"])
-        written = []
-        if given["record"]:
-            written = [Path(given["record"])]
-            write_records(written[0], _ordered(merged(read_records(written[0]), new), self.whole))
+        written = [Path(given["record"])] if given["record"] else []
+        for path in written:
+            write_records(path, _ordered(merged(read_records(path), new), self.whole))
         text = caption(suite, len(self.whole.tasks), played, confidence)
-        marks, scores, cells = footnotes(summaries), score_tables(summaries), task_cells(played, confidence)
+        marks, cells = footnotes(summaries), task_cells(played, confidence)
+        scores = score_tables(summaries, costs_of(self.planned))
         return Conclusions(
             title=f"Benchmark {suite.id}",
             notes=[suite.about, f"Code {__version__}.", *self.notes, text],
@@ -93,41 +98,52 @@ class Benchmark(Measure):
             written=written,
         )
 
-    def _fitting(self, recorded: Sequence[Record], planned: Sequence[Trial]) -> tuple[list[str], list[Record]]:
+    def _fitting(self, recorded: Sequence[Record]) -> tuple[list[str], list[Record]]:
         """Notes about the recorded results, and the records that fit the tasks and baselines."""
         suite, tasks = self.suite, {task.id for task in self.suite.tasks}
-        hashes = {_key(trial): config_hash(trial.run.plain) for trial in planned}
-        own = [r for r in recorded if r.suite == suite.id and r.task in tasks and r.seed in suite.seeds]
-        kept: list[Record] = []
-        stale: list[Record] = []
-        there = set()
-        for record in own:
-            key = (record.task, record.policy, record.seed)
-            there.add(key)
-            # The hash is unknown if the policy is not a baseline here. Then the task's version has to match.
-            (kept if hashes.get(key) in (None, record.config_hash) else stale).append(record)
-        absent = [trial for trial in planned if trial.policy.name not in self.asked and _key(trial) not in there]
-        others = [record.suite for record in recorded if record.suite != suite.id]
-        cores = [record.version for record in kept if sources_of(record.version) != sources_of(__version__)]
-        notes = {
-            f"{len(others)} recorded results are of another suite than {suite.id} and left out": others,
-            f"{len(stale)} recorded results are stale, because the configurations of these tasks of {suite.id} have "
-            "changed, and are left out": [f"{record.policy} in {record.task}" for record in stale],
-            f"no results are recorded for some baselines of {suite.id}": [
-                f"{t.policy.name} in {t.marks['task']}" for t in absent
-            ],
-            f"recorded results are of another core than this one ({__version__}), so the numbers may differ": cores,
+        hashes = {_key(trial): config_hash(trial.run.plain) for trial in self.planned}
+        own = {
+            (record.task, record.policy, record.seed): record
+            for record in recorded
+            if record.suite == suite.id and record.task in tasks and record.seed in suite.seeds
         }
-        return [f"{note} ({_some(items)}); {_AGAIN}" for note, items in notes.items() if items], kept
+        # The hash is unknown if the policy is not a baseline here. Then the task's version has to match.
+        stale = {key: one for key, one in own.items() if hashes.get(key) not in (None, one.config_hash)}
+        kept = [record for key, record in own.items() if key not in stale]
+        notes = {
+            f"{{}} recorded results are of another suite than {suite.id} and left out": [
+                record.suite for record in recorded if record.suite != suite.id
+            ],
+            f"{{}} recorded results are stale, because the configurations of these tasks of {suite.id} have changed, "
+            "and are left out": [f"{policy} in {task}" for task, policy, _ in stale],
+            f"no results are recorded for some baselines of {suite.id}": [
+                f"{policy} in {task}"
+                for task, policy, seed in hashes
+                if policy not in self.asked and (task, policy, seed) not in own
+            ],
+            f"recorded results are of another core than this one ({__version__}), so the numbers may differ": [
+                record.version for record in kept if sources_of(record.version) != sources_of(__version__)
+            ],
+        }
+        return [f"{note.format(len(items))} ({_some(items)}); {_AGAIN}" for note, items in notes.items() if items], kept
 
 
-def _refuse_other(policy: Policy, suite: Suite) -> None:
-    """Refuse the name of a baseline for another policy: the scale uses the recorded results of this name."""
-    if any(one.name == policy.name and one != policy for task in suite.tasks for one in task.baselines):
-        raise CommandError(
-            f"routing: '{policy.name}' is a baseline of {suite.id} with other parameters; give your policy another "
-            f"name: {{name: ..., routing: {policy.routing}, ...}}"
-        )
+def costs_of(trials: Sequence[Trial]) -> dict[str, str]:
+    """The cost of policies in hardware, on the first network that each of them can play.
+
+    The multiplications of a decision among `CANDIDATES` candidates, and the bytes of a router's weights, tables and
+    other state. `flitgym list cost` has all numbers, with the measured number of candidates.
+    """
+    networks = {(trial.policy.name, trial.marks["task"].partition("/")[0]): trial.run for trial in reversed(trials)}
+    found: dict[str, str] = {}
+    for (policy, _), run in reversed(networks.items()):
+        with suppress(ConfigError):  # another policy's network
+            if policy not in found:
+                declared = prepare(run.plain).hardware_cost(CANDIDATES)
+                size = declared["weight_bytes"] + sum(memory["bytes"] for memory in declared["memories"])
+                products = "-" if declared["decision"] is None else f"{declared['decision']['multiplications']:,.0f}"
+                found[policy] = f"{products}, {size:,.0f} B"
+    return found
 
 
 def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Trial]:
@@ -145,19 +161,16 @@ def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Tri
     return trials
 
 
-def _key(trial: Trial) -> Key:
+def _key(trial: Trial) -> tuple[str, str, int]:
     return trial.marks["task"], trial.policy.name, trial.run.plain["seed"]
 
 
 def _ordered(records: Sequence[Record], suite: Suite) -> list[Record]:
     """The records of a suite by task, policy and seed. Those of other suites follow in their previous order."""
     order = {(suite.id, task.id): k for k, task in enumerate(suite.tasks)}
-
-    def place(record: Record) -> tuple[int, str, int]:
-        known = order.get((record.suite, record.task))
-        return (len(order), "", 0) if known is None else (known, record.policy, record.seed)
-
-    return sorted(records, key=place)
+    own = [record for record in records if (record.suite, record.task) in order]
+    own.sort(key=lambda record: (order[record.suite, record.task], record.policy, record.seed))
+    return own + [record for record in records if (record.suite, record.task) not in order]
 
 
 def _some(items: Sequence[str]) -> str:

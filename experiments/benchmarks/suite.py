@@ -156,20 +156,27 @@ def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
 def _read(path: Path) -> Suite:
     with path.open(encoding="utf-8") as file:  # YAML's errors name the file
         data = yaml.safe_load(file)
-    if isinstance(data, dict) and "drawn" in data:
-        data |= _of_table(path, data["drawn"])
-    _check(str(path), data, _SUITE_KEYS, needed=4)
-    for key, kind, text in (("seeds", list, "list"), ("networks", dict, "mapping"), ("tasks", list, "list")):
-        if not isinstance(data[key], kind):
-            raise ConfigError(f"{path}: {key}: {data[key]!r} is not a {text}")
-    seeds, networks, common = data["seeds"], data["networks"], _words(f"{path}: overrides", data)
-    check_axis(f"{path}: seeds", seeds)
-    for name, network in networks.items():
-        _check(f"{path}: networks.{name}", network, _NETWORK_KEYS, needed=2)
-    entries = ((f"{path}: tasks[{k}]", entry) for k, entry in enumerate(data["tasks"]))
-    tasks = tuple(task for where, entry in entries for task in _tasks(where, entry, networks, common))
+    try:
+        if "drawn" in data:
+            data |= _of_table(path, data["drawn"])
+        _check(str(path), data, _SUITE_KEYS, needed=4)
+        check_axis(f"{path}: seeds", data["seeds"])
+        networks, common, tasks = data["networks"], _words(data), list[Task]()
+        for name, network in networks.items():
+            _check(f"{path}: networks.{name}", network, _NETWORK_KEYS, needed=2)
+        for k, entry in enumerate(data["tasks"]):
+            where = f"{path}: tasks[{k}]"
+            _check(where, entry, _TASK_KEYS, needed=2)
+            for name in entry["network"] if isinstance(entry["network"], list) else [entry["network"]]:
+                if name not in networks:
+                    raise ConfigError(unknown(f"{where}.network", str(name), networks, "network"))
+                tasks += _tasks(where, {**entry, "network": name}, networks[name], common)
+    except (AttributeError, TypeError) as error:
+        raise ConfigError(f"{path}: not a suite: {error}") from error
+    tasks.sort(key=lambda task: list(networks).index(task.network))
     refuse_twice(f"{path}: tasks", [task.name for task in tasks])
-    return Suite(path.stem, data["version"], data.get("about", "").strip(), tuple(seeds), tasks, path)
+    about = data.get("about", "").strip()
+    return Suite(path.stem, data["version"], about, tuple(data["seeds"]), tuple(tasks), path)
 
 
 def _of_table(path: Path, drawn: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,8 +184,8 @@ def _of_table(path: Path, drawn: Mapping[str, Any]) -> dict[str, Any]:
     networks, tasks = {}, []
     with path.with_name(drawn["table"]).open(newline="", encoding="utf-8") as file:
         for line in csv.DictReader(file):
-            own = {"overrides": line["overrides"].split()}
-            networks[line["network"]] = own | {key: drawn[key] for key in ("reference", "baselines")}
+            own = {key: drawn[key] for key in ("reference", "baselines")}
+            networks[line["network"]] = {"overrides": line["overrides"], **own}
             words = (word.partition("=") for word in line["params"].split())
             params = {key: yaml.safe_load(value) for key, _, value in words}
             of_line = {key: line[key] for key in ("network", "pattern")}
@@ -186,21 +193,16 @@ def _of_table(path: Path, drawn: Mapping[str, Any]) -> dict[str, Any]:
     return {"networks": networks, "tasks": tasks}
 
 
-def _words(where: str, section: Mapping[str, Any]) -> list[str]:
+def _words(section: Mapping[str, Any]) -> list[str]:
     """The overrides of a section, given as a list or as a text."""
     given = section.get("overrides", [])
-    words = given.split() if isinstance(given, str) else given
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ConfigError(f"{where}: {given!r} is neither a text nor a list of key=value")
-    return words
+    return given.split() if isinstance(given, str) else list(given)
 
 
-def _tasks(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence[str]) -> list[Task]:
-    """The tasks of an entry, which differ only in the load."""
-    _check(where, entry, _TASK_KEYS, needed=2)
-    for key, valid in (("network", networks), ("set", SETS)):
-        if entry[key] not in valid:
-            raise ConfigError(unknown(f"{where}.{key}", str(entry[key]), valid, key))
+def _tasks(where: str, entry: Mapping[str, Any], network: Mapping[str, Any], common: Sequence[str]) -> list[Task]:
+    """The tasks of an entry on a network, which differ only in the load."""
+    if entry["set"] not in SETS:
+        raise ConfigError(unknown(f"{where}.set", str(entry["set"]), SETS, "set"))
     if ("pattern" in entry) == ("workload" in entry):
         raise ConfigError(f"{where}: give either pattern or workload")
     kinds: list[Kind] = [kind for kind in _LOADS if kind in entry]
@@ -211,23 +213,18 @@ def _tasks(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
     if len(kinds) > 1 and _OWN_WINDOWS & set(kinds):
         raise ConfigError(f"{where}: {' and '.join(kinds)} need different windows; write an entry for each")
     for kind in kinds:
-        loads = entry[kind]
-        if not isinstance(loads, list) or not all(isinstance(x, int | float) and 0 < x <= 1 for x in loads):
+        if not all(0 < load <= 1 for load in entry[kind]):
             raise ConfigError(f"{where}.{kind}: {entry[kind]!r} is not a list of loads between 0 and 1")
 
     carried: Literal["pattern", "workload"] = "pattern" if kinds else "workload"
     name, group = entry.get("name", entry[carried]), "traffic" if kinds else "workload"
-    params = entry.get("params", {})
-    if not isinstance(params, dict):
-        raise ConfigError(f"{where}.params: {params!r} is not a mapping")
-    settings = {f"{group}.{key}": value for key, value in params.items()}
-    own = {**networks[entry["network"]], **entry}
+    settings = {f"{group}.{key}": value for key, value in entry.get("params", {}).items()}
+    own = {**network, **entry}
     try:
         baselines = tuple(policies_of([own["reference"], *own.get("baselines", [])]))
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    of_network = _words(f"{where}: networks.{entry['network']}.overrides", networks[entry["network"]])
-    overrides = (*common, *of_network, *_words(f"{where}.overrides", entry))
+    overrides = (*common, *_words(network), *_words(entry))
 
     def task(kind: Kind, load: float | None = None) -> Task:
         words = [entry["network"], name, *([] if load is None else [f"{load:g}"])]
@@ -235,17 +232,15 @@ def _tasks(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
         # Messages show the name of the scenario, so it contains the network.
         shown = f"{name}{f' ({kind})' if windows else ''} on {entry['network']}"
         scenario = Scenario(shown, carried, entry[carried], settings)
-        of_run = (scenario, overrides, baselines)
         full = "/".join([*words, *([kind] if windows else [])])
-        return Task(full, entry.get("version", 1), kind, entry["set"], entry["network"], load, *of_run)
+        labels = (kind, entry["set"], entry["network"], load)
+        return Task(full, entry.get("version", 1), *labels, scenario, overrides, baselines)
 
     return [task(kind, float(load)) for kind in kinds for load in entry[kind]] or [task("jobs")]
 
 
-def _check(where: str, data: Any, valid: Sequence[str], needed: int) -> None:
+def _check(where: str, data: Mapping[str, Any], valid: Sequence[str], needed: int) -> None:
     """Check the keys of a mapping, of which the first `needed` ones must be there."""
-    if not isinstance(data, Mapping):
-        raise ConfigError(f"{where}: expected a mapping, found {type(data).__name__}")
     for key in data:
         if key not in valid:
             raise ConfigError(unknown(where, str(key), valid, "key"))

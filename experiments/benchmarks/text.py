@@ -13,6 +13,7 @@ from .measures import SCORED
 from .scoring import LEAST_AHEAD, Played, Summary
 from .suite import Suite, Task
 
+CANDIDATES = 4  # of the decision whose cost the overview shows
 _INCOMPLETE = "†"
 _UNSCORED = "‡"
 TITLES = {
@@ -49,6 +50,10 @@ def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: floa
         f"reference of a task. 1 is the best known policy, or {LEAST_AHEAD:.0%} better than the reference if no policy "
         "is that good. Scores are interquartile means over tasks and seeds."
     )
+    text += (
+        f" cost: multiplications of a decision among {CANDIDATES} candidates, and bytes of weights, tables and other "
+        "state in a router, on the first network that a policy can play."
+    )
     if seeds == 1:
         return f"{text} One seed gives no intervals."
     text += f" Brackets hold the {100 * confidence:.12g} % interval over seeds (bootstrap, stratified by task)."
@@ -57,9 +62,11 @@ def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: floa
     return text
 
 
-def score_tables(summaries: Sequence[Summary]) -> list[Table]:
-    """The overview, and the scores by network and by kind of task."""
-    return [overview(summaries), split(summaries, "network"), split(summaries, "kind")]
+def score_tables(summaries: Sequence[Summary], costs: Mapping[str, str]) -> list[Table]:
+    """The overview with the cost of each policy, and the scores by network and by kind of task."""
+    table = overview(summaries)
+    lines = [[*line, costs.get(one.policy, MISSING)] for line, one in zip(table.lines, summaries, strict=True)]
+    return [Table(table.title, [*table.heads, "cost"], lines), split(summaries, "network"), split(summaries, "kind")]
 
 
 def overview(summaries: Sequence[Summary]) -> Table:

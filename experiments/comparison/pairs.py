@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,44 +20,26 @@ EXCEEDS, WITHIN = "exceeds noise", "within noise"
 EQUAL, NO_SPREAD, NO_SEED = "equal", "one run or no variation, no interval", "no seed in common, no interval"
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One result of a pair.
-
-    Args:
-        column: The result.
-        first: The mean over the seeds.
-        second: The mean over the seeds on the other side.
-        change: `second - first` with its 95 % interval over paired seeds. The bounds are NaN if there is no interval.
-        verdict: Whether the difference exceeds noise.
-        test: Student's t test of the paired seeds.
-    """
+class Difference(NamedTuple):
+    """One result of a pair."""
 
     column: str
-    first: float
-    second: float
-    change: Interval
-    verdict: str
-    test: Test = NO_TEST
+    first: float  # mean over the seeds
+    second: float  # mean over the seeds on the other side
+    change: Interval  # `second - first` with its 95 % interval over paired seeds; NaN without an interval
+    verdict: str  # whether the difference exceeds noise
+    test: Test = NO_TEST  # of the paired seeds
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Runs of both sides with the same values of the keys in `common`.
-
-    Args:
-        common: The keys by which runs were paired, with their values.
-        seeds: The seeds and placements that both sides have, without those that repeat another one bit by bit.
-        identical: Whether the final states are equal bit by bit for all these seeds.
-        differences: One per result that both sides have.
-        saturated: Whether the network was saturated in one of the runs.
-    """
+    """Runs of both sides with the same values of the keys in `common`."""
 
     common: Mapping[str, Any]
-    seeds: Sequence[Any]
-    identical: bool
-    differences: Sequence[Difference]
-    saturated: bool = False
+    seeds: Sequence[Any]  # seeds and placements that both sides have, without those that repeat another one bit by bit
+    identical: bool  # whether the final states are equal bit by bit for all these seeds
+    differences: Sequence[Difference]  # one per result that both sides have
+    saturated: bool = False  # whether the network was saturated in one of the runs
 
     @property
     def name(self) -> str:
@@ -65,19 +47,14 @@ class Pair:
         return ", ".join(value_label(key, value) for key, value in self.common.items())
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The comparison of two sets of runs.
+class Comparison(NamedTuple):
+    """The comparison of two sets of runs."""
 
-    Args:
-        settings: The keys of the configuration that differ between paired runs, with the values of both sides.
-        pairs: The pairs in the order of the first side.
-        alone: The runs of each side without a partner, in words.
-    """
-
-    settings: Mapping[str, tuple[str, str]]
-    pairs: Sequence[Pair]
-    alone: tuple[Sequence[str], Sequence[str]]
+    settings: Mapping[
+        str, tuple[str, str]
+    ]  # keys of the configuration that differ between paired runs, with both values
+    pairs: Sequence[Pair]  # in the order of the first side
+    alone: tuple[Sequence[str], Sequence[str]]  # the runs of each side without a partner, in words
 
 
 def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
@@ -85,10 +62,6 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
 
     Runs are paired by the swept keys that have a value in common on both sides. A key without a common value must have
     one value per side; it is the setting that is compared.
-
-    Args:
-        first: Rows of a study, from `read_rows`.
-        second: Rows of the other study.
 
     Raises:
         ConfigError: a key without a common value has several values on one side, so that runs cannot be paired.
@@ -113,7 +86,8 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
     pairs = [_pair(dict(zip(common, key, strict=True)), groups[0][key], groups[1][key]) for key in both]
     settings = _settings([(a, b) for key in both for a, b in _matched(groups[0][key], groups[1][key])])
     alone = [
-        [_words(common, key) for key in one if key not in other] for one, other in (groups, list(reversed(groups)))
+        [", ".join(map(value_label, common, key)) for key in one if key not in other]
+        for one, other in (groups, reversed(groups))
     ]
     return Comparison(settings, pairs, (alone[0], alone[1]))
 
@@ -162,24 +136,16 @@ def within(
 
 
 def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, float]) -> Difference:
-    """The difference of one result, and whether it exceeds noise.
+    """The difference of one result, whose values by seed are not empty. Seeds of both sides are paired.
 
-    Seeds of both sides are paired. A difference exceeds noise if its 95 % interval excludes 0.
-
-    Args:
-        column: The name of the result.
-        first: The value of each seed; not empty.
-        second: The value of each seed on the other side.
+    The difference exceeds noise if its 95 % interval excludes 0.
     """
     seeds = [seed for seed in first if seed in second]
-    means = float(np.mean(list(first.values()))), float(np.mean(list(second.values())))
-    none = Interval(means[1] - means[0], math.nan, math.nan)
-    if not seeds:
-        return Difference(column, *means, none, NO_SEED)
-    before, after = (np.array([side[seed] for seed in seeds]) for side in (first, second))
+    before, after = (np.array([side[seed] for seed in seeds or side]) for side in (first, second))
     means = float(np.mean(before)), float(np.mean(after))
-    change = after - before
-    if not change.any():
+    if not seeds:
+        return Difference(column, *means, Interval(means[1] - means[0], math.nan, math.nan), NO_SEED)
+    if not (after - before).any():
         return Difference(column, *means, Interval(0.0, 0.0, 0.0), EQUAL)
     interval = difference_interval(after, before)
     if math.isnan(interval.low):
@@ -240,7 +206,3 @@ def _settings(pairs: Sequence[tuple[Row, Row]]) -> dict[str, tuple[str, str]]:
 
 def _text(value: Any) -> str:
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _words(keys: Sequence[str], values: Sequence[Any]) -> str:
-    return ", ".join(value_label(key, value) for key, value in zip(keys, values, strict=True))

@@ -21,17 +21,11 @@ FIGURES, STUDIES = _HOME / "figures", _HOME / "studies"
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a figure or a study: a folder with a `config.yaml`.
-
-    Args:
-        folder: The folder.
-        package: The package of its script.
-        plugin: The plugin that has it; None: flitgym itself.
-    """
+    """The place of a figure or a study: a folder with a `config.yaml`."""
 
     folder: Path
-    package: str
-    plugin: Plugin | None = None
+    package: str  # of its script
+    plugin: Plugin | None = None  # that has it; None: flitgym itself
 
     @property
     def script(self) -> Any:
@@ -90,14 +84,7 @@ def available(folder: Path = FIGURES) -> dict[str, list[str]]:
 
 
 def plan(place: Place, preset: str, directory: Path, policy: Policy | None = None) -> list[PlannedRun]:
-    """The runs of a figure or study, from its `config.yaml`.
-
-    Args:
-        place: Its place.
-        preset: The name of the preset.
-        directory: The parent of the folders of the runs.
-        policy: A policy that takes the place of the routings.
-    """
+    """The runs of a preset in folders below `directory`. A policy takes the place of the routings."""
     config = place.load()
     config.preset = config.presets[preset]
     sweep: Any = OmegaConf.to_container(config, resolve=True)

@@ -70,9 +70,8 @@ def differences(
         else:
             verdict = "yes" if (low is None or value >= low) and (high is None or value <= high) else "**no**"
         band = f" ({_text(low)} to {_text(high)})" if known else ""
-        lines.append(
-            f"| {entry['what']} | {_text(wanted)} | {shown} | {difference} | {verdict}{band} | {entry['source']} |"
-        )
+        cells = (entry["what"], _text(wanted), shown, difference, verdict + band, entry["source"])
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

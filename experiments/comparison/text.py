@@ -25,12 +25,7 @@ _MOST_LISTED = 8  # runs that are named
 
 
 def sentences(found: Comparison, names: Sequence[str]) -> list[str]:
-    """A sentence per pair and result, with the effect, its interval and the test.
-
-    Args:
-        found: The comparison.
-        names: The names of both sides.
-    """
+    """A sentence per pair and result, with the effect, its interval and the test; `names` are those of both sides."""
     lines = []
     for pair in found.pairs:
         where = f"{pair.name}: " if pair.name else ""
@@ -53,13 +48,13 @@ def conclusion(found: Comparison) -> str:
     """One sentence about all pairs."""
     identical = sum(pair.identical for pair in found.pairs)
     verdicts = [one.verdict for pair in found.pairs if not pair.identical for one in pair.differences]
-    parts = [f"{len(found.pairs)} pair{'s' if len(found.pairs) != 1 else ''} of runs"]
-    if identical:
-        parts.append(f"{identical} identical, bit by bit")
-    if verdicts:
-        counted = [f"{verdicts.count(verdict)} {words}" for verdict, words in _COUNTED.items() if verdict in verdicts]
-        parts.append(f"{len(verdicts)} results: {', '.join(counted)}")
-    return "; ".join(parts)
+    counted = [f"{verdicts.count(verdict)} {words}" for verdict, words in _COUNTED.items() if verdict in verdicts]
+    parts = [
+        f"{len(found.pairs)} pair{'s' if len(found.pairs) != 1 else ''} of runs",
+        f"{identical} identical, bit by bit" if identical else "",
+        f"{len(verdicts)} results: {', '.join(counted)}" if verdicts else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def remarks(found: Comparison, names: Sequence[str]) -> list[str]:

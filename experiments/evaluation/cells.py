@@ -20,28 +20,18 @@ NONE = Interval(np.nan, np.nan, np.nan)
 
 @dataclass(frozen=True)
 class Cell:
-    """One quantity of one policy at one point.
-
-    Args:
-        policy: The name of the policy.
-        point: The keys of the point with their values, such as a pattern and a load. The first key names the table. A
-            value of None stands for all values of its key.
-        metric: The quantity.
-        mean: The mean over the seeds.
-        ratio: To the reference, over the seeds with both values.
-        difference: From the reference, over the same seeds, in the metric's unit.
-        seeds: Number of different runs with a value.
-        missing: Number of seeds without one: the run failed, or it measured nothing.
-    """
+    """One quantity of one policy at one point."""
 
     policy: str
+    # The keys of the point with their values, such as a pattern and a load. The first key names the table. None stands
+    # for all values of a key.
     point: Mapping[str, Any]
     metric: str
-    mean: Interval
-    ratio: Interval = NONE
-    difference: Interval = NONE
-    seeds: int = 1
-    missing: int = 0
+    mean: Interval  # over the seeds
+    ratio: Interval = NONE  # to the reference, over the seeds with both values
+    difference: Interval = NONE  # from the reference, over the same seeds, in the metric's unit
+    seeds: int = 1  # different runs with a value
+    missing: int = 0  # seeds without one: the run failed, or it measured nothing
 
     @property
     def table(self) -> tuple[str, str]:
@@ -62,7 +52,7 @@ def cells_of(
 
     Args:
         rows: The rows of the finished runs, with the label `policy`.
-        points: The points of a row.
+        points: Maps a row to its points.
         policies: The names of all policies.
         seeds: The seeds of every policy.
         reference: The policy that ratios and differences refer to.

@@ -30,14 +30,7 @@ _LABELS = {"load": "offered load", "hop": "hops that the packet has made"}
 def draw(
     cells: Sequence[Cell], panels: Mapping[str, Sequence[Panel]], styles: Mapping[str, Style], confidence: float
 ) -> Figure:
-    """Draw every table.
-
-    Args:
-        cells: All cells of the study.
-        panels: The panels of a table, by the first key of its points.
-        styles: The style of every policy, by name, in the order of the legend.
-        confidence: The confidence of the intervals, for the legend.
-    """
+    """Draw every table: its panels by the first key of its points, with the styles in the order of the legend."""
     tables = list(by_table(cells))
     # A policy without any finished run appears neither in the panels nor in the legend.
     present = {cell.policy for cell in cells if np.isfinite(cell.mean.value)}
@@ -54,7 +47,18 @@ def draw(
             polish(ax)
         line[0].set_title(title, fontweight="bold", loc="left")
     figure.align_ylabels()
-    _legend(figure, cells, panels, styles, confidence)
+    handles = [key_line(style) for style in styles.values()]
+    if any(np.isfinite(cell.mean.low) for cell in cells):
+        handles.append(interval_key(confidence, count_text([cell.seeds for cell in cells if cell.seeds])))
+    if _saturated(cells):
+        handles.append(
+            Line2D([], [], color="#666666", marker="o", markerfacecolor="white", linestyle="none",
+                   label=f"saturated (less than {100 * _SATURATED:g} % of the offered load accepted)")
+        )  # fmt: skip
+    limits = {panel.limit for own in panels.values() for panel in own}
+    if any(cell.metric in limits and np.isfinite(cell.mean.value) for cell in cells):
+        handles.append(Line2D([], [], label="analytic bound", **_BOUND))
+    legend_of(figure, handles)
     return figure
 
 
@@ -139,24 +143,3 @@ def _saturated(cells: Sequence[Cell]) -> set[tuple[str, float]]:
         for cell in cells
         if cell.metric == "accepted_load" and cell.mean.value < _SATURATED * cell.point["load"]
     }
-
-
-def _legend(
-    figure: Figure,
-    cells: Sequence[Cell],
-    panels: Mapping[str, Sequence[Panel]],
-    styles: Mapping[str, Style],
-    confidence: float,
-) -> None:
-    handles = [key_line(style) for style in styles.values()]
-    if any(np.isfinite(cell.mean.low) for cell in cells):
-        handles.append(interval_key(confidence, count_text([cell.seeds for cell in cells if cell.seeds])))
-    if _saturated(cells):
-        handles.append(
-            Line2D([], [], color="#666666", marker="o", markerfacecolor="white", linestyle="none",
-                   label=f"saturated (less than {100 * _SATURATED:g} % of the offered load accepted)")
-        )  # fmt: skip
-    limits = {panel.limit for own in panels.values() for panel in own}
-    if any(cell.metric in limits and np.isfinite(cell.mean.value) for cell in cells):
-        handles.append(Line2D([], [], label="analytic bound", **_BOUND))
-    legend_of(figure, handles)

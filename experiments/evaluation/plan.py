@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from hydra.errors import HydraException
-from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import WINDOWS, explain, file_label, unknown
+from ...configs.composition import WRONG
 from ...configs.policies import POLICY_SUFFIX, routing_of
 from ...simcore import ConfigError
 from ..running.plan import Composers, PlannedRun, expand
@@ -46,19 +45,12 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a study.
-
-    Args:
-        policy: The policy.
-        scenario: The pattern or workload.
-        run: The run.
-        marks: Further labels of its row, such as the network of a search or the task of a benchmark.
-    """
+    """One run of a study."""
 
     policy: Policy
     scenario: Scenario
     run: PlannedRun
-    marks: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)  # further labels of its row, such as a network or a task
 
     @property
     def pair(self) -> str:
@@ -94,8 +86,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
         ConfigError: an entry is neither a word nor a mapping with the right keys, or two entries have the same name.
     """
     policies = []
-    for entry in entries:
-        word, name, params = _read("routing", "routing", entry)
+    for word, name, params in (_read("routing", "routing", entry) for entry in entries):
         routing, settings = routing_of("routing", word)
         settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
         policies.append(Policy(name or _policy_name(word, params), routing, settings))
@@ -114,14 +105,10 @@ def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) 
     Raises:
         ConfigError: as `policies_of`, or a parameter is an axis of the evaluation.
     """
-    group = _GROUP[kind]
-    scenarios = []
-    for entry in entries:
-        option, name, params = _read(f"{kind}s", group, entry)
-        together = {**common, **params}
-        if kind == "pattern" and "load" in together:
-            raise ConfigError(f"traffic.load: the loads are an axis of the evaluation; write {_AXES['load']}")
-        settings = {f"{group}.{key}": value for key, value in together.items()}
+    group, scenarios = _GROUP[kind], []
+    _refuse_axes(group, common)
+    for option, name, params in (_read(f"{kind}s", group, entry) for entry in entries):
+        settings = {f"{group}.{key}": value for key, value in {**common, **params}.items()}
         scenarios.append(Scenario(name or _with_params(option, params), kind, option, settings))
     refuse_twice(f"{kind}s", [scenario.name for scenario in scenarios])
     return scenarios
@@ -164,20 +151,17 @@ def plan(
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
             runs = expand(words, [block], directory, composers)
-        except (HydraException, OmegaConfBaseException, ConfigError) as error:
-            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
-        except OSError as error:  # of an input file
-            where = f"{error.strerror}: {error.filename}"
-            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {where}") from None
+        except (*WRONG, OSError) as error:
+            text = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else explain(error)
+            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {text}") from None
         trials += [Trial(policy, scenario, run) for run in runs]
     return trials
 
 
 def refused(trials: Sequence[Trial]) -> dict[str, str]:
-    """The policies that the core refuses in a scenario. Only networks are built; no cycle is simulated.
+    """The policies that the core refuses in a scenario: its message by `Trial.pair`, from the first run of each pair.
 
-    Returns:
-        The core's message by `Trial.pair`, from the first run of each pair.
+    Only networks are built; no cycle is simulated.
     """
     firsts: dict[str, PlannedRun] = {}
     for trial in trials:
@@ -217,11 +201,14 @@ def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str,
     params = entry.get("params") or {}
     if not isinstance(params, Mapping):
         raise ConfigError(f"{where}: the params of {entry[kind]} are not a mapping; write params: {{key: value}}")
-    for key in params:
-        if key in _AXES:
-            raise ConfigError(f"{where}: '{key}' is an axis of the evaluation; write {_AXES[key]}")
+    _refuse_axes(where, params)
     name = entry.get("name")
     return str(entry[kind]), None if name is None else str(name), dict(params)
+
+
+def _refuse_axes(where: str, params: Mapping[str, Any]) -> None:
+    for key in _AXES.keys() & params:
+        raise ConfigError(f"{where}: '{key}' is an axis of the evaluation; write {_AXES[key]}")
 
 
 def _policy_name(word: str, params: Mapping[str, Any]) -> str:

@@ -20,13 +20,7 @@ def play(
 ) -> tuple[dict[Path, dict[str, Any]], list[str]]:
     """Run the trials that have no result yet. A trial that is refused or fails does not stop the others.
 
-    Args:
-        trials: The trials of one study.
-        command: The command's name, with which messages begin.
-        description: The label of the progress bar.
-        workers: Number of parallel runs; None: one per core, or as many as the cluster takes.
-        launcher: Runs the simulations.
-        silent: Kinds of warnings that are expected, as in `say_cautions`.
+    The arguments are those of `run_all`, and the command's name, with which messages begin.
 
     Returns:
         The results by directory, and the failures: one line for all runs of a policy with the same message.

@@ -8,16 +8,16 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import core_failures, refuse_added, unknown
+from ...configs import CONFIG_DIR, core_failures, refuse_added, unknown
 from ...simcore import CoreError
 from ...simcore._files import atomic_path
 from ..results.copies import copies_text
@@ -35,55 +35,33 @@ from .tables import Panel, Table, footnote, in_markdown, print_tables, tables_of
 if TYPE_CHECKING:  # Matplotlib takes long to import
     from matplotlib.figure import Figure
 
-_OPTIONS = ("topology", "router", "run")  # sections of every run that are Hydra groups
-_COMMON = (*_OPTIONS, "failures")  # sections that every run takes from the study
+_OPTIONS = ("topology", "router", "run")  # groups that every run takes from the study
 _WIDTH_OF_FILES = 150  # columns of tables that do not go to a terminal
 
 Results = Mapping[Path, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class Study:
-    """One call of a command that plays policies.
+class Study(NamedTuple):
+    """One call of a command that plays policies."""
 
-    Args:
-        directory: The folder of its files and runs.
-        common: Hydra overrides of every run: topology, router, failures and windows.
-        command: The command line, for the Markdown file.
-    """
-
-    directory: Path
-    common: Sequence[str]
-    command: str
+    directory: Path  # of its files and runs
+    common: Sequence[str]  # Hydra overrides of every run: topology, router, failures and windows
+    command: str  # the command line, for the page
 
 
-@dataclass(frozen=True)
-class Conclusions:
-    """The content of the files of a study.
+class Conclusions(NamedTuple):
+    """The content of the files of a study."""
 
-    Args:
-        title: The title of the page.
-        notes: Paragraphs of the page, before its tables.
-        tables: The tables of the page.
-        footnote: Below the tables.
-        printed: The tables on the terminal.
-        sentences: About the printed tables.
-        numbers: The rows of the CSV file.
-        figure: The figure.
-        picture: Its description.
-        written: Files that are written already.
-    """
-
-    title: str
-    notes: Sequence[str]
-    tables: Sequence[Table]
-    footnote: str
-    printed: Sequence[Table]
-    sentences: Sequence[str]
-    numbers: Sequence[Mapping[str, Any]]
+    title: str  # of the page
+    notes: Sequence[str]  # paragraphs of the page, before its tables
+    tables: Sequence[Table]  # of the page
+    footnote: str  # below the tables
+    printed: Sequence[Table]  # on the terminal
+    sentences: Sequence[str]  # about the printed tables
+    numbers: Sequence[Mapping[str, Any]]  # the rows of the CSV file
     figure: "Figure"
-    picture: str
-    written: Sequence[Path] = ()
+    picture: str  # a description of the figure
+    written: Sequence[Path] = ()  # files that are written already
 
 
 class Measure(ABC):
@@ -108,12 +86,7 @@ class Measure(ABC):
 
     @abstractmethod
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
-        """The conclusions.
-
-        Args:
-            rows: The rows of the finished runs with their labels.
-            results: Their results by folder.
-        """
+        """The conclusions from the labelled rows of the finished runs, and their results by folder."""
 
 
 class Comparison(Measure):
@@ -193,49 +166,47 @@ class Comparison(Measure):
         )
 
 
-def run_verb(
+def study_verb(
     verb: str,
-    app: Callable[..., object],
+    measure: Callable[[DictConfig], type[Measure]],
     lists: Mapping[str, str],
     noun: str,
     refuse: Callable[[Sequence[str]], None] = lambda words: None,
-) -> None:
-    """The entry point of a command that conducts a study.
+) -> tuple[Callable[..., Any], Callable[[], None]]:
+    """The Hydra application and the entry point of a command that conducts a study.
 
     Args:
         verb: The verb, and the name of its primary configuration.
-        app: Its Hydra application.
+        measure: Maps a configuration to its measure.
         lists: The list that replaces each key of a single run.
         noun: The result of the command, with an article.
         refuse: Raises an error for wrong words of the command line.
     """
-    sys.argv[1:] = [as_list(word, lists) for word in sys.argv[1:]]
+    command = f"flitgym {verb}"
 
-    def command() -> None:
-        refuse(sys.argv[1:])
-        by_hydra(app, f"flitgym {verb}", verb, noun)
+    @hydra.main(config_path=str(CONFIG_DIR), config_name=verb, version_base="1.3")
+    def app(config: DictConfig) -> None:
+        own = HydraConfig.get()
+        directory, words, choices = Path(own.runtime.output_dir), list(own.overrides.task), own.runtime.choices
+        common = [f"{group}={choices[group]}" for group in _OPTIONS if group in choices]
+        # `failures` for failures.links=3 and failures={links: 3}
+        sections = {word: word.lstrip("+~").partition("=")[0].partition(".")[0] for word in words}
+        common += [word for word in words if sections[word] in (*_OPTIONS, "failures")]
+        with remove_if_unused(directory), past_hydra():  # Hydra has made the folder already
+            refuse_added(config)
+            study = Study(directory, common, f"{command} {shlex.join(words)}")
+            conduct(measure(config), config, study, launcher_of_app())
 
-    sys.exit(run_command(f"flitgym {verb}", command))
+    def main() -> None:
+        sys.argv[1:] = [as_list(word, lists) for word in sys.argv[1:]]
 
+        def work() -> None:
+            refuse(sys.argv[1:])
+            by_hydra(app, command, verb, noun)
 
-def conduct_app(measure: Callable[[DictConfig], type[Measure]], command: str, config: DictConfig) -> None:
-    """Call `conduct` inside a Hydra application, in Hydra's run directory.
+        sys.exit(run_command(command, work))
 
-    Args:
-        measure: The measure of a configuration.
-        command: The name of the command.
-        config: The configuration of the application.
-    """
-    hydra = HydraConfig.get()
-    directory, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
-    choices = hydra.runtime.choices
-    common = [f"{group}={choices[group]}" for group in _OPTIONS if group in choices]
-    common += [word for word in words if section_of(word) in _COMMON]
-    # Hydra has made the folder already.
-    with remove_if_unused(directory), past_hydra():
-        refuse_added(config)
-        study = Study(directory, common, f"{command} {shlex.join(words)}")
-        conduct(measure(config), config, study, launcher_of_app())
+    return app, main
 
 
 def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: Launcher = HERE) -> None:
@@ -282,11 +253,10 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
         results = collect(runs.values())
         if not results:
             raise
-        _write(planned, study, results, [f"the study was interrupted after {len(results)} of {len(runs)} runs"])
-        raise KeyboardInterrupt(
-            f"{relative(study.directory)} has the tables of the {len(results)} finished runs of {len(runs)}, start "
-            "again to continue"
-        ) from None
+        finished = f"{len(results)} of {len(runs)} runs"
+        _write(planned, study, results, [f"the study was interrupted after {finished}"])
+        where = relative(study.directory)
+        raise KeyboardInterrupt(f"{where} has the tables of {finished}, start again to continue") from None
     for path in _write(planned, study, results, failures):
         print(relative(path))
     if failures:
@@ -317,16 +287,10 @@ def _write(planned: Measure, study: Study, results: Results, failures: Sequence[
         )
     image = f"![{found.picture}]({images[0].name})"
     tables = {table.title: in_markdown(table) for table in found.tables}
+    page = study_page(found.title, study.command, found.notes, failures, image, tables, found.footnote)
     with atomic_path(text) as temporary:
-        temporary.write_text(
-            study_page(found.title, study.command, found.notes, failures, image, tables, found.footnote)
-        )
+        temporary.write_text(page)
     return [*([rows_file] if rows else []), table, text, *images, *found.written]
-
-
-def section_of(word: str) -> str:
-    """The section of an override, such as `failures` for `failures.links=3` and `failures={links: 3}`."""
-    return word.lstrip("+~").partition("=")[0].partition(".")[0]
 
 
 def as_list(word: str, lists: Mapping[str, str]) -> str:
@@ -350,11 +314,7 @@ def as_list(word: str, lists: Mapping[str, str]) -> str:
 
 
 def check_numbers(confidence: float, **counts: int | None) -> None:
-    """Check a confidence level, and counts that are named by their keys.
-
-    Raises:
-        CommandError: names the key.
-    """
+    """Refuse a wrong level of confidence, and counts below 1 by the names of their keys."""
     if not 0 < confidence < 1:
         raise CommandError(f"confidence: {confidence:g} is not between 0 and 1")
     for key, count in counts.items():

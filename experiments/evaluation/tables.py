@@ -31,24 +31,15 @@ class Column(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One panel of a figure.
-
-    Args:
-        metric: The quantity.
-        title: The label of the vertical axis.
-        x: The key of the points along the horizontal axis. `load` gives curves. With another key the panel shows the
-            points at the highest load, if the points have loads.
-        factor: From the metric's unit; None: the ratio to the reference.
-        limit: A metric that is drawn as a bar at each point, such as the bound of a load.
-        line: A horizontal line.
-    """
+    """One panel of a figure."""
 
     metric: str
-    title: str
+    title: str  # of the vertical axis
+    # The key along the horizontal axis. `load` gives curves. Another key gives points, at the highest load if any.
     x: str
-    factor: float | None = 1.0
-    limit: str = ""
-    line: float | None = None
+    factor: float | None = 1.0  # from the metric's unit; None: the ratio to the reference
+    limit: str = ""  # a metric that is drawn as a bar at each point, such as the bound of a load
+    line: float | None = None  # a horizontal line
 
 
 COLUMNS = {
@@ -98,10 +89,7 @@ def intervals_text(cells: Sequence[Cell], confidence: float, of: str = "Student'
 def tables_of(cells: Sequence[Cell], reference: str = "", ends: bool = True) -> list[Table]:
     """A table per network, pattern or workload, with a row per point and policy.
 
-    Args:
-        cells: All cells.
-        reference: The policy that gets no ratio.
-        ends: Whether to show both ends of an interval, or half its width.
+    The policy `reference` gets no ratio. An interval has both ends, or without `ends` half its width.
     """
     return [_table(title, own, reference, ends) for title, own in by_table(cells)]
 

@@ -1,5 +1,6 @@
 """One run: warm up, sample decisions, try up to `slots` candidates of each decision in forks, write the costs."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,13 @@ from ..results.files import require_writable, write_table
 from ..running.plan import Survey
 from ..terminal.progress import Report
 
+_LIMITS = {
+    "decisions": (1, math.inf),
+    "sample_fraction": (1e-9, 1),
+    "horizon_ns": (1e-3, 1e9),
+    "slots": (2, 64),
+    "threads": (0, math.inf),
+}
 OTHERS = ("kept", "routed")
 CANDIDATES = ("own", "pair")
 _CHUNK = 64  # decisions between two reports of progress
@@ -32,15 +40,9 @@ def check(given: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: names the key.
     """
-    for key, valid, rule in (
-        ("decisions", given["decisions"] >= 1, "less than 1"),
-        ("sample_fraction", 0 < given["sample_fraction"] <= 1, "not in (0, 1]"),
-        ("horizon_ns", 0 < given["horizon_ns"] < 1e9, "not between 0 and 1e9"),
-        ("slots", 2 <= given["slots"] <= 64, "not in [2, 64]"),
-        ("threads", given["threads"] >= 0, "less than 0"),
-    ):
-        if not valid:
-            raise ConfigError(f"regret.{key}: {given[key]:g} is {rule}")
+    for key, (least, most) in _LIMITS.items():
+        if not least <= given[key] <= most:
+            raise ConfigError(f"regret.{key}: {given[key]:g} is not in [{least:g}, {most:g}]")
     for key, words in (("other_packets", OTHERS), ("candidates", CANDIDATES)):
         if given[key] not in words:
             raise ConfigError(unknown(f"regret.{key}", given[key], words, "value"))
@@ -53,8 +55,38 @@ class RegretKind(ExtendedKind):
     no_identity = ("threads",)
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """See `Kind`."""
-        measure(plain, directory, report)
+        """See `Kind`. Writes `result.json` and `decisions.parquet`, a row per decision."""
+        (simulation, costs), given = _forks(plain), plain[self.section]
+        require_writable(directory)
+        warmup = simulation.cycles(plain["run"]["warmup_ns"])
+        while simulation.now < warmup:
+            report("warm-up", _WARMUP_PART * simulation.now / warmup)
+            simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
+
+        began, pieces, found = time.perf_counter(), [], 0
+        random = np.random.default_rng(plain["seed"])
+        while found < given["decisions"]:
+            labels = costs.label(min(_CHUNK, given["decisions"] - found), given["sample_fraction"])
+            pieces.append(columns_of(pairs_of(labels, random) if given["candidates"] == "pair" else labels))
+            found += len(pieces[-1]["regret_ns"])
+            report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / given["decisions"])
+        columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
+        seconds = time.perf_counter() - began
+        write_table(directory / "decisions.parquet", columns)
+        late = late_events(OmegaConf.create(plain), simulation.time_ns)
+        numbers = {
+            **means_of(columns),
+            "decisions": found,
+            "horizon_ns": given["horizon_ns"],
+            "others": given["other_packets"],
+            "candidates": given["candidates"],
+            "wall_seconds": seconds,
+            "decisions_per_second": found / seconds,
+            "simulated_ns": simulation.time_ns,
+            "files": {"decisions": "decisions.parquet"},
+            "warnings": {} if late is None else {"late_events": late},
+        }
+        self.write(plain, directory, simulation, numbers)
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         """See `Kind`. All runs sample equally many decisions."""
@@ -71,56 +103,10 @@ REGRETS = RegretKind()
 
 def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost]:
     """The network of a run, and the forks that try its candidates."""
-    (simulation, _), given = network_of(plain), plain[REGRETS.section]
+    (simulation, _), given = network_of(plain), plain[RegretKind.section]
     settings = {key: given[key] for key in ("horizon_ns", "slots", "threads")}
     reroute = given["other_packets"] == "routed"
     return simulation, MarginalCost(simulation, **settings, seed=plain["seed"], reroute=reroute)
-
-
-def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
-    """Write `result.json` and `decisions.parquet`, a row per decision, into `directory`.
-
-    Args:
-        plain: The resolved configuration of the run, with the section `regret`.
-        directory: The folder of the run.
-        report: Receives the phase and the finished fraction.
-
-    Raises:
-        ConfigError: the configuration cannot run, or no packet has more than one candidate.
-        CoreError: the simulation stopped with an error.
-        OSError: the folder cannot be written.
-    """
-    (simulation, costs), given = _forks(plain), plain[REGRETS.section]
-    require_writable(directory)
-    warmup = simulation.cycles(plain["run"]["warmup_ns"])
-    while simulation.now < warmup:
-        report("warm-up", _WARMUP_PART * simulation.now / warmup)
-        simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
-
-    began, pieces, found = time.perf_counter(), [], 0
-    random = np.random.default_rng(plain["seed"])
-    while found < given["decisions"]:
-        labels = costs.label(min(_CHUNK, given["decisions"] - found), given["sample_fraction"])
-        pieces.append(columns_of(pairs_of(labels, random) if given["candidates"] == "pair" else labels))
-        found += len(pieces[-1]["regret_ns"])
-        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / given["decisions"])
-    columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
-    seconds = time.perf_counter() - began
-    write_table(directory / "decisions.parquet", columns)
-    late = late_events(OmegaConf.create(plain), simulation.time_ns)
-    numbers = {
-        **means_of(columns),
-        "decisions": found,
-        "horizon_ns": given["horizon_ns"],
-        "others": given["other_packets"],
-        "candidates": given["candidates"],
-        "wall_seconds": seconds,
-        "decisions_per_second": found / seconds,
-        "simulated_ns": simulation.time_ns,
-        "files": {"decisions": "decisions.parquet"},
-        "warnings": {} if late is None else {"late_events": late},
-    }
-    REGRETS.write(plain, directory, simulation, numbers)
 
 
 def pairs_of(labels: Columns, random: np.random.Generator) -> Columns:

@@ -76,7 +76,38 @@ class SaturationKind(ExtendedKind):
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
         require_writable(directory)
-        _search(plain, directory, report)
+        settings, began = plain[KIND], time.process_time()
+        bound = bound_of(plain)
+        high = 1.0 if bound is None else bound
+        expected = 1 + math.ceil(math.log2(1 / settings["precision"]))
+        # An interrupted search has left its loads. Those of another core do not count.
+        file, search = directory / _PROBES, f"{self.identity(plain)} {results_version or __version__}"
+        known = json.loads(read_plain(file)) if file.is_file() else {}
+        probes: dict[float, Probe] = {}
+        if known.get("search") == search:
+            probes = {probe["load"]: probe for probe in known["probes"]}
+
+        def probe(load: float) -> Probe:
+            load, done = round(load, 6), len(probes)
+            if load not in probes:
+                probes[load] = _probe(
+                    plain, load, lambda phase, part: report(phase, min(1.0, (done + part) / (expected + 1)))
+                )
+                write_json(file, {"search": search, "probes": list(probes.values())})
+            return probes[load]
+
+        bracket = bisect(lambda at: probe(at)["carried"], lambda at: probe(at)["accepted"], high, settings["precision"])
+        low, high = (round(load, 6) for load in bracket)
+        numbers = {
+            "saturation_load": low,
+            "refused_load": high,
+            "saturation_accepted": probes[low]["accepted"] if low else None,
+            "bound": bound,
+            **{f"probe_{key}": [one[key] for one in probes.values()] for key in next(iter(probes.values()))},
+            "cpu_seconds": time.process_time() - began,
+        }
+        self.write(plain, directory, prepare(OmegaConf.create(plain)), numbers)
+        file.unlink()
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         """See `Kind`. All searches have about the same number of loads."""
@@ -102,41 +133,6 @@ def expand_with_searches(
         for block in blocks
         for run in expand(common, [block], directory, composers)
     ]
-
-
-def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
-    settings, began = plain[KIND], time.process_time()
-    bound = bound_of(plain)
-    high = 1.0 if bound is None else bound
-    expected = 1 + math.ceil(math.log2(1 / settings["precision"]))
-    # An interrupted search has left its loads. Those of another core do not count.
-    file, search = directory / _PROBES, f"{SATURATIONS.identity(plain)} {results_version or __version__}"
-    known = json.loads(read_plain(file)) if file.is_file() else {}
-    probes: dict[float, Probe] = {}
-    if known.get("search") == search:
-        probes = {probe["load"]: probe for probe in known["probes"]}
-
-    def probe(load: float) -> Probe:
-        load, done = round(load, 6), len(probes)
-        if load not in probes:
-            probes[load] = _probe(
-                plain, load, lambda phase, part: report(phase, min(1.0, (done + part) / (expected + 1)))
-            )
-            write_json(file, {"search": search, "probes": list(probes.values())})
-        return probes[load]
-
-    bracket = bisect(lambda at: probe(at)["carried"], lambda at: probe(at)["accepted"], high, settings["precision"])
-    low, high = (round(load, 6) for load in bracket)
-    numbers = {
-        "saturation_load": low,
-        "refused_load": high,
-        "saturation_accepted": probes[low]["accepted"] if low else None,
-        "bound": bound,
-        **{f"probe_{key}": [one[key] for one in probes.values()] for key in next(iter(probes.values()))},
-        "cpu_seconds": time.process_time() - began,
-    }
-    SATURATIONS.write(plain, directory, prepare(OmegaConf.create(plain)), numbers)
-    file.unlink()
 
 
 def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:

@@ -17,32 +17,16 @@ _FORMAT = 2
 
 @dataclass
 class Checkpoint:
-    """The state of a training after a round.
+    """The state of a training after a round."""
 
-    Args:
-        agent: The result of `Agent.state()`: tensors, numbers, text, and lists and mappings of them.
-        rounds: Number of finished rounds.
-        seconds: Duration of these rounds.
-        progress: Their lines of `progress.jsonl`.
-    """
-
-    agent: Any
-    rounds: int
-    seconds: float
-    progress: str
+    agent: Any  # the result of `Agent.state()`: tensors, numbers, text, and lists and mappings of them
+    rounds: int  # finished ones
+    seconds: float  # duration of these rounds
+    progress: str  # their lines of `progress.jsonl`
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, training: str) -> None:
-    """Write a checkpoint, whole or not at all.
-
-    Args:
-        path: The path of the file.
-        checkpoint: Its content.
-        training: The identity of the training.
-
-    Raises:
-        OSError: the file cannot be written, and keeps its previous content.
-    """
+    """Write a checkpoint of the training with this identity. A file that cannot be written keeps its content."""
     memory = io.BytesIO()  # torch would report a full disk by an error that is not an OSError
     torch.save({"format": _FORMAT, "training": training, "state": vars(checkpoint)}, memory)
     with atomic_path(path) as temporary:
@@ -50,11 +34,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, training: str) -> None:
 
 
 def load_checkpoint(path: Path, training: str) -> Checkpoint:
-    """The checkpoint in a file.
-
-    Args:
-        path: The path of the file.
-        training: The identity of this training.
+    """The checkpoint in a file, of the training with this identity.
 
     Raises:
         ConfigError: the file is damaged or belongs to another training. The agent itself checks its state.

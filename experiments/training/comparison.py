@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from ...configs import compose
+from ...configs.identity import plain_of
 from ...simcore import Simulation, __version__, results_version
 from ..results.files import write_json
 
@@ -38,12 +39,7 @@ class Comparison:
         return every > 0 and (done % every == 0 or done == rounds)
 
     def prepare(self, directory: Path, identity: str, say: Callable[[str], None]) -> None:
-        """Measure the baselines. Their numbers never change, so a file keeps them for the next call.
-
-        Args:
-            directory: The folder of the training.
-            identity: The identity of the training.
-            say: Receives the name of each baseline.
+        """Measure the baselines. A file in the training's folder keeps their numbers, which never change.
 
         Raises:
             ConfigError: a baseline cannot route in this world.
@@ -51,21 +47,20 @@ class Comparison:
         if self._settings.every == 0:
             return
         path = directory / _FILE
-        asked = [OmegaConf.to_container(self._settings), identity, results_version or __version__]
+        asked = [plain_of(self._settings), identity, results_version or __version__]
         known = json.loads(path.read_bytes()) if path.exists() else {}
         if known.get("asked") != asked:
             # The preset ugal_l needs a Dragonfly without failures. UGAL for any graph replaces it elsewhere.
             whole = self._sections["topology"]["name"] == "dragonfly" and not self._sections.get("failures")
             names = ["ugal" if name == "ugal_l" and not whole else name for name in self._settings.baselines]
-            known = {"asked": asked, "baselines": {name: self._baseline(name, say) for name in names}}
+            known = {"asked": asked, "baselines": {}}
+            for name in names:
+                say(f"measuring {name}")
+                routing = plain_of(compose([f"routing={name}"]).routing)
+                known["baselines"][name] = self._measure(routing, self._settings.baseline_warmup_ns)
             write_json(path, known)
         for name, numbers in known["baselines"].items():  # the file holds null for NaN
             self.baselines[name] = {key: np.nan if value is None else value for key, value in numbers.items()}
-
-    def _baseline(self, name: str, say: Callable[[str], None]) -> dict[str, float]:
-        say(f"measuring {name}")
-        routing: Any = OmegaConf.to_container(compose([f"routing={name}"]).routing, resolve=True)
-        return self._measure(routing, self._settings.baseline_warmup_ns)
 
     @property
     def lines(self) -> dict[str, float]:
@@ -90,20 +85,17 @@ class Comparison:
                 simulation = Simulation({**sections, "routing": dict(routing), "seed": seed})
                 if layers is not None:
                     simulation.set_policy(layers)
-                numbers = self._windows(simulation, load, warmup_ns) if traffic else self._jobs(simulation)
+                if traffic:
+                    simulation.run_ns(warmup_ns)
+                    simulation.begin_window()
+                    simulation.run_ns(self._settings.measure_ns)
+                    statistics = simulation.statistics()
+                    latency = statistics["packet_latency_mean_ns"] if statistics["packets_delivered"] else np.nan
+                    numbers = {f"{LATENCY}@{load:g}": latency, f"accepted_load@{load:g}": statistics["accepted_load"]}
+                else:
+                    done = simulation.run_workload(simulation.cycles(self._settings.workload_max_ns))
+                    times = {job["name"]: float(np.mean(job["rank_comm_time_ns"])) for job in simulation.jobs()}
+                    numbers = {f"comm_time_ns@{name}": time if done else np.nan for name, time in times.items()}
                 for key, value in numbers.items():
                     found.setdefault(key, []).append(value)
         return {key: float(np.mean(values)) for key, values in found.items()}
-
-    def _windows(self, simulation: Simulation, load: float, warmup_ns: float) -> dict[str, float]:
-        simulation.run_ns(warmup_ns)
-        simulation.begin_window()
-        simulation.run_ns(self._settings.measure_ns)
-        statistics = simulation.statistics()
-        latency = statistics["packet_latency_mean_ns"] if statistics["packets_delivered"] else np.nan
-        return {f"latency_ns@{load:g}": latency, f"accepted_load@{load:g}": statistics["accepted_load"]}
-
-    def _jobs(self, simulation: Simulation) -> dict[str, float]:
-        done = simulation.run_workload(simulation.cycles(self._settings.workload_max_ns))
-        times = {job["name"]: float(np.mean(job["rank_comm_time_ns"])) for job in simulation.jobs()}
-        return {f"comm_time_ns@{name}": time if done else np.nan for name, time in times.items()}

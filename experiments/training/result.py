@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from ...agents import plugin_of, trainable
+from ...configs.identity import plain_of
 from ...configs.training import mixture, training_command, training_hash
 from ...env.experience.world import Mixture
 from ...simcore import CoreError, __version__
@@ -27,22 +28,16 @@ TRAINING_FILE = "training.json"
 
 @dataclass(frozen=True)
 class Training:
-    """A training and the folder of its files.
+    """A training and the folder of its files."""
 
-    Args:
-        config: The resolved configuration, with the keys of `configs/train.yaml`.
-        directory: The folder of checkpoint, metrics, figure, policy and result.
-        words: Overrides of the command; None: the training was called from Python.
-    """
-
-    config: DictConfig
-    directory: Path
-    words: Sequence[str] | None = None
+    config: DictConfig  # resolved, with the keys of `configs/train.yaml`
+    directory: Path  # of checkpoint, metrics, figure, policy and result
+    words: Sequence[str] | None = None  # overrides of the command; None: the training was called from Python
 
     @cached_property
     def plain(self) -> dict[str, Any]:
         """The configuration as it is after JSON, which has no tuples."""
-        return dict(json.loads(json.dumps(plain(self.config))))
+        return dict(json.loads(json.dumps(plain_of(self.config))))
 
     @cached_property
     def identity(self) -> str:
@@ -63,11 +58,7 @@ class Training:
         return result if whole and rows[-1] == result["last"] else None
 
     def finish(
-        self,
-        policy: Any,
-        routing: Mapping[str, Any],
-        baselines: Mapping[str, Mapping[str, float]],
-        seconds: float,
+        self, policy: Any, routing: Mapping[str, Any], baselines: Mapping[str, Mapping[str, float]], seconds: float
     ) -> dict[str, Any]:
         """Write the policy, the figure and the result. Returns the result.
 
@@ -133,10 +124,6 @@ def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     It has the numbers of the training and its configuration as `agent.learning_rate` and so on. Metrics of the last
     round are `last.<metric>`, and metrics of the baselines `baselines.<name>.<metric>`. The lists `progress.<metric>`
     have the metrics of all rounds.
-
-    Args:
-        result: The content of `training.json`.
-        directory: The folder of the training.
     """
     flat = row_of({key: value for key, value in result.items() if key not in ("last", "baselines", "agent")}, directory)
     flat["directory"] = directory.name
@@ -148,12 +135,6 @@ def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
         values = (line.get(key) for line in progress)
         flat[f"progress.{key}"] = [None if value is None else float(value) for value in values]
     return flat
-
-
-def plain(node: DictConfig) -> dict[str, Any]:
-    """A resolved section of a configuration."""
-    found: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
-    return dict(found)
 
 
 def trained_on(config: DictConfig) -> str:

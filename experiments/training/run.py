@@ -14,6 +14,7 @@ from ...agents import trainable
 from ...agents.learning.abandonment import RoundAbandonedError
 from ...agents.learning.divergence import DivergedError
 from ...configs import unknown
+from ...configs.identity import plain_of
 from ...configs.training import mixture, variation, world_sections
 from ...env.experience.world import Mixture, World
 from ...simcore import ConfigError, CoreError
@@ -21,14 +22,15 @@ from ..running.locks import sole_owner
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
 from .comparison import Comparison
 from .progress import Stop, TrainProgress
-from .result import Training, plain
+from .result import Training
 from .tracking import CHOICES, PROGRESS_FILE, JsonLines, tracker
 
 # Least values of numbers of the configuration.
 _LEAST = {
-    **{"rounds": 1, "threads": 1, "checkpoint_every": 1, "seed": 0, "evaluation.every": 0},
-    **{"evaluation.warmup_ns": 0, "evaluation.baseline_warmup_ns": 0},
-    **{"evaluation.measure_ns": 1, "evaluation.workload_max_ns": 1},
+    **dict.fromkeys(
+        ("rounds", "threads", "checkpoint_every", "evaluation.measure_ns", "evaluation.workload_max_ns"), 1
+    ),
+    **dict.fromkeys(("seed", "evaluation.every", "evaluation.warmup_ns", "evaluation.baseline_warmup_ns"), 0),
 }
 
 
@@ -180,7 +182,7 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
             f"device: unknown name '{device}'; valid names: auto (a GPU if there is one), cpu, cuda, cuda:<number>"
         ) from None
     hyperparameters, agent_class = trainable()[config.agent.name]
-    settings = hyperparameters(**plain(config.agent))
+    settings = hyperparameters(**plain_of(config.agent))
     members = mixture(config)
     world = World(sections, variation(config)) if members is None else Mixture.composed(members)
     try:

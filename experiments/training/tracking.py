@@ -21,12 +21,7 @@ _TAGS = ("agent", "topology", "traffic", "workload")  # sections whose names are
 
 
 class JsonLines:
-    """`progress.jsonl`: one round per line.
-
-    Args:
-        path: The path of the file, whose content is replaced.
-        lines: The lines of the finished rounds, from the checkpoint.
-    """
+    """`progress.jsonl`: one round per line. The lines of the finished rounds replace its content."""
 
     def __init__(self, path: Path, lines: Sequence[str] = ()) -> None:
         self.lines, self._path = list(lines), path

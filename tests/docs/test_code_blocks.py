@@ -154,8 +154,8 @@ def _check_figure(given: dict[str, str], where: str) -> None:
 
 def _compose(program: str, arguments: list[str], where: str) -> None:
     several = "-m" in arguments
-    for own in (evaluate, saturate):  # take lists for the keys of a run
-        if f"flitgym {program}" == own.COMMAND:
+    for verb, own in (("evaluate", evaluate), ("saturate", saturate)):  # take lists for the keys of a run
+        if program == verb:
             arguments = [as_list(word, own.LISTS) for word in arguments]
     words = []
     for override in OverridesParser.create().parse_overrides([word for word in arguments if word != "-m"]):

@@ -1,6 +1,5 @@
 """The recorded saturation loads of the tasks above saturation, and the command that records them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,4 +77,4 @@ def test_searches_are_recorded_beside_the_suite(tiny: Suite, tmp_path: Path, mon
     # Another task is added, and that of the other load stays.
     record(tiny, ["small/adversarial/0.3"], tmp_path / "runs")
     both = read_carried(tiny)
-    assert both == [replace(one, task="small/adversarial/0.3-v1") for one in first] + first
+    assert both == [one._replace(task="small/adversarial/0.3-v1") for one in first] + first
