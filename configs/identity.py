@@ -104,7 +104,7 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     return digest({**identity, "run": run})
 
 
-def digest(identity: Mapping[str, Any]) -> str:
+def digest(identity: Any) -> str:
     """A hash of plain values, 12 hexadecimal digits."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 

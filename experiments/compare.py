@@ -8,8 +8,7 @@ from rich.markdown import Markdown
 
 from ..simcore import CoreError
 from ..simcore._files import atomic_path
-from .comparison.pairs import Comparison, within
-from .comparison.pairs import compare as pair_up
+from .comparison.pairs import compare, within
 from .comparison.text import markdown, remarks, sentences
 from .plotting.swept import Row
 from .results.rows import rows_in
@@ -35,24 +34,13 @@ or two single runs, by the keys that they have in common, and list the keys of t
 """
 
 
-def compare(directories: Sequence[Path]) -> Comparison:
-    """The comparison of two folders.
+def rows_of(directory: Path) -> Sequence[Row]:
+    """The rows of the simulated runs of a folder.
 
     Raises:
-        ConfigError: the runs cannot be paired.
-        CommandError: a folder has no run, or no run of the first folder has a partner in the second.
-        CoreError: every run of a folder is damaged.
+        CommandError: there is none.
+        CoreError: every run is damaged.
     """
-    found = pair_up(*map(rows_of, directories))
-    if not found.pairs:
-        raise CommandError(
-            f"no run of {directories[0]} has the same values of the swept parameters as a run of {directories[1]}"
-        )
-    return found
-
-
-def rows_of(directory: Path) -> Sequence[Row]:
-    """The rows of the simulated runs of a folder; errors are those of `compare`."""
     require_folder(NAME, directory)
     rows, damaged = rows_in(directory)
     say_damaged(NAME, damaged)
@@ -68,7 +56,8 @@ def command(words: Sequence[str]) -> None:
     """Execute the command with its arguments.
 
     Raises:
-        ConfigError, CommandError, CoreError: as `compare`.
+        ConfigError: an argument is wrong, or the runs cannot be paired.
+        CommandError, CoreError: as `rows_of`, or no run of the first folder has a partner in the second.
         OSError: the file cannot be written.
     """
     folders, given, options = parse(words, ("by", "reference", "out"), ("markdown", "help", "h"))
@@ -86,7 +75,11 @@ def command(words: Sequence[str]) -> None:
     elif len(folders) == 2 and not {"by", "reference"} & set(given):
         first, second = (folder.resolve().name for folder in folders)
         names = (first, second) if first != second else (str(folders[0]), str(folders[1]))
-        comparisons = {names: compare(folders)}
+        comparisons = {names: compare(*map(rows_of, folders))}
+        if not comparisons[names].pairs:
+            raise CommandError(
+                f"no run of {folders[0]} has the same values of the swept parameters as a run of {folders[1]}"
+            )
     else:
         raise CommandError(
             f"the command takes two folders, or one folder with by=<column>; for example {NAME} results/first "

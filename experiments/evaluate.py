@@ -12,8 +12,8 @@ from omegaconf import DictConfig
 from ..configs import unknown
 from ..simcore import ConfigError
 from .evaluation.performance import Performance
+from .evaluation.regret import Regret
 from .evaluation.study import Comparison, study_verb
-from .hindsight.study import Regret
 from .terminal.commandline import CommandError
 
 # Keys of a single run, and the lists that replace them here.

@@ -17,13 +17,7 @@ _PROFILE_POINTS = 400
 
 
 def draw(played: Sequence[Played], summaries: Sequence[Summary], confidence: float) -> Figure:
-    """Draw every policy that has a score.
-
-    Args:
-        played: The numbers of all policies.
-        summaries: The summaries of the policies, best first.
-        confidence: The confidence of the intervals, for the legend.
-    """
+    """Draw every policy that has a score; the summaries are ordered, best first."""
     scored = [one for one in summaries if np.isfinite([i.value for i in one.by["network"].values()]).any()]
     styles = distinct_styles({one.policy: one.policy for one in scored})
     networks = list(scored[0].by["network"]) if scored else []

@@ -45,10 +45,6 @@ _LEAST_INTERVALS = 8
 def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
     """Check before a run that its configuration gives all measures of a kind of task.
 
-    Args:
-        kind: The kind of the task.
-        config: The configuration of a run of the task, as plain values.
-
     Raises:
         ConfigError: the time series is missing or its intervals are too long, or no link fails at the required time.
     """
@@ -71,12 +67,7 @@ def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
 
 
 def measures(kind: Kind, row: Row) -> Measures:
-    """The measures of a run. A measure without a finite value is left out.
-
-    Args:
-        kind: The kind of the task.
-        row: A row of `results.row`.
-    """
+    """The measures of a run of a kind of task, from its row. A measure without a finite value is left out."""
     found: dict[str, float | None] = {
         "latency_mean_ns": row.get("packet_latency_mean_ns"),
         "latency_p99_ns": row.get("packet_latency_p99_ns"),
@@ -117,17 +108,13 @@ def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], even
 def recoveries(
     time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], changes_ns: Sequence[float], begin_ns: float
 ) -> list[float]:
-    """The times from each change of traffic or links until the latency has settled.
+    """`recovery` for each change of traffic or links, in the time up to the next change or the end of the series.
 
     Args:
-        time_ns: Ends of the intervals of a series, [intervals].
-        latency_ns: Mean latency of each interval, NaN where no packet arrived.
-        changes_ns: Increasing times of the changes.
+        time_ns: As for `recovery`.
+        latency_ns: As for `recovery`.
+        changes_ns: Increasing times of the changes. Those with fewer than eight intervals are left out.
         begin_ns: Begin of the measurement. Changes more than half an interval before it do not count.
-
-    Returns:
-        `recovery` for each change in the time up to the next change or the end of the series. Changes with fewer than
-        eight intervals until then are left out.
     """
     half = (time_ns[1] - time_ns[0]) / 2 if time_ns.size > 1 else 0.0
     found = []

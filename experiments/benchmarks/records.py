@@ -17,27 +17,16 @@ _ABOUT = ("suite", "task", "policy", "seed", "config_hash", "version", "state_ha
 
 @dataclass(frozen=True)
 class Record:
-    """The measures of one run of a task.
+    """The measures of one run of a task."""
 
-    Args:
-        suite: Id of the suite with its version. Suites may have tasks of the same name with different windows.
-        task: Id of the task with its version.
-        policy: The name of the policy.
-        seed: The seed of the run.
-        config_hash: The hash of the run's configuration, which identifies the run.
-        version: The version of the core.
-        state_hash: Hash of the final state, as text.
-        measures: Values by name.
-    """
-
-    suite: str
-    task: str
+    suite: str  # id with the version; suites may have tasks of the same name with different windows
+    task: str  # id with the version
     policy: str
     seed: int
-    config_hash: str
-    version: str
-    state_hash: str
-    measures: Mapping[str, float]
+    config_hash: str  # identifies the run
+    version: str  # of the core
+    state_hash: str  # of the final state
+    measures: Mapping[str, float]  # by name
 
     @property
     def key(self) -> tuple[str, str, str, int]:

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from ...configs.warmup import learns
 from ...simcore import __version__
-from ..evaluation.plan import Trial, plan
-from ..evaluation.play import play
+from ..evaluation.plan import Trial, plan, play
 from ..results.files import read_with_care
 from ..running.plan import Composers
 from ..saturation.study import search_of

@@ -29,25 +29,15 @@ MOST_AHEAD = 1_000.0
 
 @dataclass(frozen=True)
 class Played:
-    """The numbers of a policy in a task. All arrays are [seeds], with NaN for a missing run.
-
-    Args:
-        task: The task.
-        policy: The name of the policy.
-        measures: The measures of the task, by name.
-        ahead: Natural logarithm of the factor by which the scored measure is better than that of the reference.
-        best: Mean `ahead` of the best known policy.
-        best_other: The same for the best known policy among all others; NaN if there is none.
-        copies: Number of runs that repeat another seed bit by bit, like the reference. They have no score.
-    """
+    """The numbers of a policy in a task. All arrays are [seeds], with NaN for a missing run."""
 
     task: Task
     policy: str
-    measures: Mapping[str, Values]
-    ahead: Values
-    best: float
-    best_other: float
-    copies: int = 0
+    measures: Mapping[str, Values]  # by name
+    ahead: Values  # natural logarithm of the factor by which the scored measure is better than that of the reference
+    best: float  # mean `ahead` of the best known policy
+    best_other: float  # the same for the best known policy among all others; NaN if there is none
+    copies: int = 0  # runs that repeat another seed bit by bit, like the reference; they have no score
 
     @property
     def scores(self) -> Values:

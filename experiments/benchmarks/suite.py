@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -34,29 +34,17 @@ _TASK_KEYS = (
 
 @dataclass(frozen=True)
 class Task:
-    """A network with its traffic or jobs, and the kind of measurement.
+    """A network with its traffic or jobs, and the kind of measurement."""
 
-    Args:
-        name: `<network>/<traffic>/<load>` or `<network>/<jobs>`, with `/cold_start`, `/recovery` or `/changing`.
-        version: Of the task.
-        kind: The kind of measurement.
-        set: Whether agents may train on it.
-        network: The name of the network.
-        load: The offered load; None for jobs.
-        scenario: The pattern or the workload.
-        overrides: Hydra overrides of all its runs.
-        baselines: The policies whose results are recorded, the reference first.
-    """
-
-    name: str
+    name: str  # <network>/<traffic>/<load> or <network>/<jobs>, with /cold_start, /recovery or /changing
     version: int
     kind: Kind
-    set: Set
+    set: Set  # whether agents may train on it
     network: str
-    load: float | None
+    load: float | None  # None for jobs
     scenario: Scenario = field(compare=False)
-    overrides: tuple[str, ...] = field(compare=False)
-    baselines: tuple[Policy, ...] = field(compare=False)
+    overrides: tuple[str, ...] = field(compare=False)  # of all its runs
+    baselines: tuple[Policy, ...] = field(compare=False)  # whose results are recorded, the reference first
 
     @property
     def id(self) -> str:
@@ -130,11 +118,7 @@ def name_of(word: str) -> str:
 
 
 def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
-    """A suite with some of its tasks.
-
-    Args:
-        suite: The whole suite.
-        words: Names of tasks, with or without a version; `*` and `?` match any characters. None: all tasks.
+    """A suite with the tasks of some names, with or without a version; `*` and `?` match any characters. None: all.
 
     Raises:
         ConfigError: no task matches a word.
@@ -143,14 +127,15 @@ def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
         return suite
     if not words:
         raise ConfigError("tasks: give at least one, or null for all")
-    kept: set[str] = set()
     for word in map(str, words):
-        fitting = {task.id for task in suite.tasks if fnmatchcase(task.name, word) or fnmatchcase(task.id, word)}
-        if not fitting:
+        if not any(_fits(task, [word]) for task in suite.tasks):
             valid = [task.id if "-v" in word else task.name for task in suite.tasks]
             raise ConfigError(unknown("tasks", word, valid, "task"))
-        kept |= fitting
-    return replace(suite, tasks=tuple(task for task in suite.tasks if task.id in kept))
+    return replace(suite, tasks=tuple(task for task in suite.tasks if _fits(task, words)))
+
+
+def _fits(task: Task, words: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, str(word)) for word in words for name in (task.name, task.id))
 
 
 def _read(path: Path) -> Suite:

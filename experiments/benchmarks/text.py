@@ -35,14 +35,7 @@ _COLUMNS = ("policy", "task", "set", "network", "kind", "load", "metric", "score
 
 
 def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: float) -> str:
-    """An explanation of the tables.
-
-    Args:
-        suite: The suite with the tasks that are played.
-        tasks: Number of all tasks of the suite.
-        played: All numbers.
-        confidence: The confidence of the intervals.
-    """
+    """An explanation of the tables of a suite with the tasks that are played, out of a number of tasks."""
     part = "" if len(suite.tasks) == tasks else f", {len(suite.tasks)} of its {tasks} tasks"
     seeds, copies = len(suite.seeds), sum(one.copies for one in played)
     text = (

@@ -1,7 +1,5 @@
 """Runs that are more than one simulation: searches and runs with forks."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,6 +7,7 @@ from typing import Any, ClassVar
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, run_id
+from ...configs.identity import digest
 from ...simcore import Simulation, __version__, results_version
 from ...simcore.plugins import versions
 from ..results.files import finished, write_result
@@ -30,8 +29,7 @@ class ExtendedKind(SimulationKind):
     def identity(self, plain: Mapping[str, Any]) -> str:
         """A hash that is equal for equal runs, 12 hexadecimal digits."""
         settings = {key: value for key, value in plain[self.section].items() if key not in self.no_identity}
-        text = json.dumps([config_hash(plain), settings], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return digest([config_hash(plain), settings])
 
     def folder(self, plain: Mapping[str, Any]) -> str:
         """See `Kind`."""

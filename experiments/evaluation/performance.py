@@ -52,8 +52,8 @@ class Performance(Comparison):
     def network(self, results: Results) -> str:
         """See `Comparison`. All runs have histograms with the same bins."""
         result, measured = next(iter(results.values())), ""
-        run = result["config"]["run"]
         if any(scenario.kind == "pattern" for scenario in self.scenarios):
+            run = result["config"]["run"]
             warmups = [one["config"]["run"]["warmup_ns"] for one in results.values()]
             after = " to ".join(f"{end:,.0f}" for end in sorted({min(warmups), max(warmups)}))
             measured = f" {run['measure_ns']:,.0f} ns are measured after {after} ns."

@@ -1,7 +1,8 @@
 """The runs that `evaluate.yaml` describes: every policy in every scenario, with the same loads and seeds."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,9 @@ from ...configs import WINDOWS, explain, file_label, unknown
 from ...configs.composition import WRONG
 from ...configs.policies import POLICY_SUFFIX, routing_of
 from ...simcore import ConfigError
+from ..running.launcher import HERE, Launcher
 from ..running.plan import Composers, PlannedRun, expand
+from ..running.sweep import RunFailedError, collect, run_all
 
 Kind = Literal["pattern", "workload"]
 
@@ -95,12 +98,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
 
 
 def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) -> list[Scenario]:
-    """The scenarios that the entries of `patterns` or `workloads` describe.
-
-    Args:
-        kind: `pattern` or `workload`.
-        entries: Words and mappings.
-        common: Parameters of all scenarios. The parameters of an entry override them.
+    """The scenarios that the entries of `patterns` or `workloads` describe. An entry overrides common parameters.
 
     Raises:
         ConfigError: as `policies_of`, or a parameter is an axis of the evaluation.
@@ -173,6 +171,47 @@ def refused(trials: Sequence[Trial]) -> dict[str, str]:
         except ConfigError as error:
             messages[pair] = explain(error)
     return messages
+
+
+def play(
+    trials: Sequence[Trial],
+    command: str,
+    description: str,
+    workers: int | None,
+    launcher: Launcher = HERE,
+    silent: Collection[str] = (),
+) -> tuple[dict[Path, dict[str, Any]], list[str]]:
+    """Run the trials that have no result yet. A trial that is refused or fails does not stop the others.
+
+    The arguments are those of `run_all`, and the command's name, with which messages begin.
+
+    Returns:
+        The results by directory, and the failures: one line for all runs of a policy with the same message.
+    """
+    failures = refused(trials)
+    for pair, message in failures.items():
+        # Printed before the other runs, which may take long.
+        print(f"{command}: left out: {pair}: {message}", file=sys.stderr, flush=True)
+    # Two names may stand for the same policy, whose runs are the same.
+    runs: dict[Path, PlannedRun] = {t.run.directory: t.run for t in trials if t.pair not in failures}
+    failed: dict[Path, str] = {}
+    try:
+        run_all(list(runs.values()), description, workers, keep_going=True, launcher=launcher, silent=silent)
+    except RunFailedError as error:
+        failed = error.failures
+    results = {path: result for path, result in collect(runs.values()).items() if path not in failed}
+    return results, [f"{pair}: {message}" for pair, message in failures.items()] + _alike(trials, failed)
+
+
+def _alike(trials: Sequence[Trial], failed: Mapping[Path, str]) -> list[str]:
+    """The messages of failed runs: one line for the same message of a policy in a scenario, with loads and seeds."""
+    points: dict[tuple[str, str], list[str]] = {}
+    for trial in trials:
+        if trial.run.directory in failed:
+            config = trial.run.config
+            load = f"load {config.traffic.load:g} " if trial.scenario.kind == "pattern" else ""
+            points.setdefault((trial.pair, failed[trial.run.directory]), []).append(f"{load}seed {config.seed}")
+    return [f"{pair} ({', '.join(where)}): {message}" for (pair, message), where in points.items()]
 
 
 def check_axis(name: str, values: Sequence[Any]) -> None:

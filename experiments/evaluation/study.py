@@ -28,8 +28,7 @@ from ..running.sweep import collect
 from ..terminal.commandline import CommandError, by_hydra, past_hydra, relative, run_command
 from ..terminal.tables import console, study_page, write_csv
 from .cells import Cell, Measured, Row, cells_of, tidy
-from .plan import Trial, check_axis, policies_of, scenarios_of
-from .play import play
+from .plan import Trial, check_axis, play, policies_of, scenarios_of
 from .tables import Panel, Table, footnote, in_markdown, print_tables, tables_of
 
 if TYPE_CHECKING:  # Matplotlib takes long to import
@@ -137,10 +136,15 @@ class Comparison(Measure):
         """The meaning of the numbers, in sentences."""
 
     def network(self, results: Results) -> str:
-        """The networks of the runs, in words."""
-        found = {t.marks.get("network", ""): results[at] for t in self.trials if (at := t.run.directory) in results}
-        texts = [f"{name}: {network_text(one)}" if name else network_text(one) for name, one in found.items()]
-        return f"{'; '.join(texts)}; code {next(iter(results.values()))['version']}."
+        """The networks of the runs, in words: topology, size and failures."""
+        texts = {}
+        for trial in (trial for trial in self.trials if trial.run.directory in results):
+            result, name = results[trial.run.directory], trial.marks.get("network", "")
+            topology, failures = result["config"]["topology"]["name"], core_failures(result["config"])
+            failed = "".join(f", failures.{key}={value}" for key, value in failures.items())
+            text = f"{topology} with {result['facts']['terminals']:,} terminals{failed}"
+            texts[name] = f"{name}: {text}" if name else text
+        return f"{'; '.join(texts.values())}; code {next(iter(results.values()))['version']}."
 
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
         """See `Measure`."""
@@ -211,12 +215,6 @@ def study_verb(
 
 def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: Launcher = HERE) -> None:
     """Run what is missing, print the tables, and write rows, tables and figure.
-
-    Args:
-        measure: The measure.
-        config: Composed from `evaluate.yaml`, `saturate.yaml` or `benchmark.yaml`.
-        study: The folder, the overrides of every run and the command line.
-        launcher: Runs the simulations.
 
     Raises:
         ConfigError, CommandError: the configuration names something that does not exist, and no run started. Or all
@@ -297,10 +295,6 @@ def as_list(word: str, lists: Mapping[str, str]) -> str:
     """Turn `routing=par,ugal_l` into `routings=[par,ugal_l]`, and likewise the other keys of a run that are lists here.
 
     `seed=range(1,4)` has the values that it has in a sweep: 1, 2 and 3.
-
-    Args:
-        word: A word of the command line.
-        lists: The list that replaces each key of a single run.
     """
     key, equals, value = word.partition("=")
     if not equals or key not in lists:
@@ -320,10 +314,3 @@ def check_numbers(confidence: float, **counts: int | None) -> None:
     for key, count in counts.items():
         if count is not None and count < 1:
             raise CommandError(f"{key}: {count} is less than 1")
-
-
-def network_text(result: Mapping[str, Any]) -> str:
-    """The network of a run: topology, size and failures."""
-    config = result["config"]
-    failures = "".join(f", failures.{key}={value}" for key, value in core_failures(OmegaConf.create(config)).items())
-    return f"{config['topology']['name']} with {result['facts']['terminals']:,} terminals{failures}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from ...configs import config_hash, core_sections, has_workload
+from ...configs.identity import digest
 from ...env.experience.dataset import COLUMNS, Dataset
 from ...env.experience.ring import Ring, Rows
 from ...simcore import ConfigError, Simulation, __version__, registered
@@ -29,10 +28,9 @@ _LOOK_NS = 1_000_000  # simulated time without the reward of a decision after wh
 
 
 def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_report, command: str = "") -> Dataset:
-    """Run a configuration and record its decisions after the warm-up.
+    """Run a configuration and record its first `decisions` decisions after the warm-up.
 
-    The dataset has the first `decisions` decisions after the warm-up. The run goes on until the rewards of all of them
-    are known, so slow packets are not missing.
+    The run goes on until the rewards of all of them are known, so slow packets are not missing.
 
     Args:
         config: As `flitgym simulate` resolves it.
@@ -58,12 +56,7 @@ def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_rep
 
 
 def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CAPACITY) -> Simulation:
-    """The simulation of a configuration, with a record of the decisions.
-
-    Args:
-        config: As `flitgym simulate` resolves it.
-        of_rows: Keys of `OF_ROWS`.
-        capacity: Transitions in the core's ring.
+    """The simulation of a configuration, with a record of the decisions by keys of `OF_ROWS`.
 
     Raises:
         ConfigError: the configuration cannot run, or the routing's decisions cannot be recorded.
@@ -124,10 +117,9 @@ def _about(config: DictConfig, simulation: Simulation, given: Mapping[str, Any],
     seam, core = simulation.seam(), simulation.configuration()
     routing = core["routing"]
     of_rows = core.get("record", routing)
-    relation = routing.get("relation", routing["name"])
     return {
         "routing": routing["name"],
-        "relation": relation,
+        "relation": routing.get("relation", routing["name"]),
         "topology": core["topology"]["name"],
         **{key: seam[key] for key in ("observation", "reward", "slots", "width")},
         **{key: [feature["name"] for feature in seam[key]] for key in ("general", "per_slot")},
@@ -147,4 +139,4 @@ def identity(config: DictConfig, given: Mapping[str, Any]) -> str:
     """A hash of all that determines the rows, 12 hexadecimal digits."""
     keys = {key: given.get(key, CORE[key]["default"]) for key in OF_ROWS}
     keys["decisions"] = given.get("decisions", DECISIONS)
-    return hashlib.sha256(json.dumps([config_hash(config), keys], sort_keys=True).encode()).hexdigest()[:12]
+    return digest([config_hash(config), keys])

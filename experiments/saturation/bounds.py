@@ -43,19 +43,13 @@ def bound_of(config: Mapping[str, Any]) -> float | None:
 @lru_cache(maxsize=256)  # the seeds of a search share their bound, and large networks take seconds
 def _bound(text: str) -> float | None:
     config = json.loads(text)
-    router = config["router"]
-    if len({router[f"link_bandwidth_gb_per_s_{kind}"] for kind in ("host", "local", "global")}) > 1:
-        return None
-    if core_failures(config):
-        return None
     topology, routing = config["topology"], str(config["routing"]["name"])
+    widths = {config["router"][f"link_bandwidth_gb_per_s_{kind}"] for kind in ("host", "local", "global")}
     graph, at = ChannelGraph(topology, None, config["seed"]), _coordinates(topology)
-    if topology["name"] != "dragonfly" and at is None and topology["name"] != "fat_tree":
+    known = at is not None or topology["name"] in ("dragonfly", "fat_tree")
+    if len(widths) > 1 or core_failures(config) or not known or graph.channels * graph.switches > _MOST_ENTRIES:
         return None
-    if graph.channels * graph.switches > _MOST_ENTRIES:
-        return None
-    demand = _demand(config["traffic"], topology, graph)
-    if demand is None:
+    if (demand := _demand(config["traffic"], topology, graph, at)) is None:
         return None
     allowed = None
     if routing in _MINIMAL:
@@ -84,8 +78,7 @@ def _crosses(topology: Mapping[str, Any], graph: ChannelGraph) -> NDArray[np.boo
     """[channels] whether a channel joins two groups of a Dragonfly."""
     arrays = graph.arrays()
     size = int(topology["routers_per_group"]) if topology["name"] == "dragonfly" else graph.switches
-    crossing: NDArray[np.bool_] = arrays["from"] // size != arrays["to"] // size
-    return crossing
+    return np.asarray(arrays["from"] // size != arrays["to"] // size, dtype=bool)
 
 
 def _fluid(graph: ChannelGraph, demand: Floats, allowed: NDArray[np.bool_] | None, lengths: Sequence[Floats]) -> float:
@@ -110,12 +103,7 @@ def _fluid(graph: ChannelGraph, demand: Floats, allowed: NDArray[np.bool_] | Non
 
 
 class _Paths:
-    """Shortest paths for any lengths of the channels.
-
-    Args:
-        graph: The network.
-        allowed: As for `_fluid`.
-    """
+    """Shortest paths for any lengths of the channels."""
 
     def __init__(self, graph: ChannelGraph, allowed: NDArray[np.bool_] | None) -> None:
         arrays = graph.arrays()
@@ -162,8 +150,7 @@ def _minimal(graph: ChannelGraph, length: Floats) -> NDArray[np.bool_]:
     """[channels, switches] whether a channel is on a shortest path to a switch."""
     distance, through = _Paths(graph, None).distances(length)
     tail = graph.arrays()["from"]
-    shortest: NDArray[np.bool_] = (through <= distance[tail]) & (tail[:, None] != np.arange(graph.switches))
-    return shortest
+    return (through <= distance[tail]) & np.asarray(tail[:, None] != np.arange(graph.switches), dtype=bool)
 
 
 def _in_order(graph: ChannelGraph, at: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -171,26 +158,25 @@ def _in_order(graph: ChannelGraph, at: NDArray[np.int64]) -> NDArray[np.bool_]:
     arrays = graph.arrays()
     own = (at[arrays["from"]] != at[arrays["to"]]).argmax(axis=1)
     first = (at[:, None, :] != at[None, :, :]).argmax(axis=2)
-    ordered: NDArray[np.bool_] = own[:, None] == first[arrays["from"]]
-    return ordered
+    return np.asarray(own[:, None] == first[arrays["from"]], dtype=bool)
 
 
-def _demand(traffic: Mapping[str, Any], topology: Mapping[str, Any], graph: ChannelGraph) -> Floats | None:
+def _demand(
+    traffic: Mapping[str, Any], topology: Mapping[str, Any], graph: ChannelGraph, at: NDArray[np.int64] | None
+) -> Floats | None:
     """[switches, switches] flits per flit time at load 1; None for a pattern without a known matrix."""
     host = graph.arrays()["terminal_switch"].astype(np.int64)
     name, number = str(traffic["name"]), len(host)
     hosted = np.bincount(host, minlength=graph.switches).astype(float)
     if name == "uniform":
         return np.outer(hosted, hosted) / (number if traffic["self"] else number - 1)
-    at = _coordinates(topology)
     if name == "adversarial" and (at is not None or topology["name"] == "dragonfly"):
         # The groups of a lattice are the planes of its last dimension.
         routers = int(topology["routers_per_group"]) if at is None else graph.switches // (int(at[:, -1].max()) + 1)
         size = number * routers // graph.switches
         member = np.zeros((number // size, graph.switches))
         np.add.at(member, (np.arange(number) // size, host), 1.0)
-        shifted: Floats = member.T @ np.roll(member, -int(traffic["shift"]), axis=0) / size
-        return shifted
+        return np.asarray(member.T @ np.roll(member, -int(traffic["shift"]), axis=0) / size)
     if name == "bit_complement":
         partner = np.arange(number)[::-1]
     elif at is None:
@@ -200,8 +186,7 @@ def _demand(traffic: Mapping[str, Any], topology: Mapping[str, Any], graph: Chan
         k = "xyzw".index(k) if str(k) in "xyzw" else int(k)
         mirrored = at[:, None, k] == at[:, k].max() - at[None, :, k]
         per_router = number / len(at)
-        halved: Floats = per_router * mirrored / mirrored.sum(axis=1, keepdims=True)
-        return halved
+        return np.asarray(per_router * mirrored / mirrored.sum(axis=1, keepdims=True))
     else:
         slot = np.arange(number) % (number // len(at))
         there = _moved(traffic, at, at[host], slot)
@@ -238,5 +223,4 @@ def _coordinates(topology: Mapping[str, Any]) -> NDArray[np.int64] | None:
     if topology["name"] not in _SIZES:
         return None
     widths = list(topology[_SIZES[topology["name"]]])
-    grid: NDArray[np.int64] = np.indices(widths[::-1]).reshape(len(widths), -1)[::-1].T
-    return grid
+    return np.indices(widths[::-1], dtype=np.int64).reshape(len(widths), -1)[::-1].T

@@ -120,13 +120,7 @@ SATURATIONS = SaturationKind()
 def expand_with_searches(
     common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path
 ) -> list[PlannedRun]:
-    """Every run of a sweep, as `expand` gives them. Blocks with `command: saturate` are searches.
-
-    Args:
-        common: Hydra overrides of every run.
-        blocks: As in `expand`. A block of searches has their settings in `search`.
-        directory: The parent of the folders of the runs.
-    """
+    """Every run of a sweep; arguments as for `expand`. A block with `command: saturate` has searches as in `search`."""
     composers = Composers()
     return [
         SATURATIONS.planned(run, block["search"]) if block.get("command") == "saturate" else run

@@ -17,6 +17,7 @@ from ..running.plan import Composers
 from ..terminal.commandline import CommandError
 from .search import SATURATIONS
 
+_FLITS = "flits per terminal per flit time"
 _SETTINGS = ("precision", "confidence", "max_ns")
 _METRICS = {key: key for key in ("saturation_load", "saturation_accepted", "bound", "of_bound")}
 
@@ -27,14 +28,7 @@ class Saturation(Comparison):
     name, title = "saturation", "Saturation"
     picture = "Highest carried load of every policy and pattern, with its interval and bound"
     panels: ClassVar[Mapping[str, Sequence[Panel]]] = {
-        "network": (
-            Panel(
-                "saturation_load",
-                "highest carried load\n(flits per terminal per flit time)",
-                "pattern",
-                limit="bound",
-            ),
-        )
+        "network": (Panel("saturation_load", f"highest carried load\n({_FLITS})", "pattern", limit="bound"),)
     }
 
     def planned(self) -> list[Trial]:
@@ -63,13 +57,7 @@ class Saturation(Comparison):
 
 
 def search_of(trial: Trial, network: str, settings: Mapping[str, float]) -> Trial:
-    """The search in place of a planned simulation of a pattern at any load.
-
-    Args:
-        trial: The simulation.
-        network: The name of the network.
-        settings: `precision`, `confidence` and `max_ns`.
-    """
+    """The search in place of a simulation of a pattern at any load, with the settings of `SaturationKind`."""
     return replace(trial, run=SATURATIONS.planned(trial.run, settings), marks={"network": network})
 
 
@@ -112,7 +100,7 @@ def meaning(cells: Sequence[Cell], precision: float, confidence: float) -> str:
     )
     return (
         "carried load: the highest offered load at which the source queues are stable and the accepted load equals the "
-        f"offered one within {100 * precision:g} %{mean}, in flits per terminal per flit time. Intervals: {brackets}. "
+        f"offered one within {100 * precision:g} %{mean}, in {_FLITS}. Intervals: {brackets}. "
         "accepted: the accepted load at the carried load. bound: the highest load that the links can carry, if all "
         "their bandwidth is used."
     )

@@ -22,14 +22,9 @@ _SHOWN = {
 
 
 class TrainProgress:
-    """A bar on a terminal, or a line every 15 s in a log file.
+    """A bar on a terminal until `resources` end, or a line every 15 s in a log file.
 
-    Args:
-        resources: Removes the bar at its end.
-        title: The label of the training.
-        rounds: Number of all rounds.
-        done: Number of rounds that were finished before this process.
-        alone: Whether no other training shares the terminal; otherwise nothing is shown.
+    Nothing is shown if another training shares the terminal. `done` rounds were finished before this process.
     """
 
     def __init__(self, resources: ExitStack, title: str, rounds: int, done: int, alone: bool = True) -> None:
@@ -64,11 +59,7 @@ class Stop:
     """A context manager in which Ctrl-C or SIGTERM ends a training after a round, when it can be saved.
 
     A second signal ends the training immediately. Outside the main thread, where signals cannot be caught, the context
-    manager does nothing.
-
-    Args:
-        say: Receives a message.
-        abandon: Gives up the present round; None: rounds are short, and the present one is finished.
+    manager does nothing. `abandon` gives up the present round; None: rounds are short, and the present one is finished.
     """
 
     def __init__(self, say: Callable[[str], None], abandon: Callable[[], None] | None) -> None:

@@ -207,7 +207,7 @@ def _check(config: DictConfig) -> None:
         value = OmegaConf.select(config, key)
         if not (math.isfinite(value) and value >= least):
             raise ConfigError(f"{key}: {value}; it must be {least} or more")
-    if config.track.to not in CHOICES:  # also if no round is left to track
+    if config.track.to not in CHOICES:
         raise ConfigError(unknown("track.to", config.track.to, CHOICES))
     for key in ("loads", "seeds"):
         if config.evaluation.every and not config.evaluation[key]:

@@ -91,9 +91,10 @@ def gather_trainings(directory: Path) -> list[Path]:
     groups = grouped(rows)
     table, csv, markdown = directory / ROWS_FILE, directory / f"{STUDY}.csv", directory / f"{STUDY}.md"
     write_rows(table, rows)
-    write_csv(csv, _numbers(groups))
+    numbers, page = _tables(groups)
+    write_csv(csv, numbers)
     with atomic_path(markdown) as temporary:
-        temporary.write_text(_markdown(groups))
+        temporary.write_text(page)
     from .learning_curve import draw  # with Matplotlib, which takes long to import
 
     return [table, csv, markdown, *draw(groups, directory / STUDY)]
@@ -144,31 +145,22 @@ def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
     return labels
 
 
-def _metrics(groups: Mapping[str, Rows]) -> list[str]:
+def _tables(groups: Mapping[str, Rows]) -> tuple[list[dict[str, Any]], str]:
+    """The rows of the CSV, and the page, with the mean of each metric over seeds."""
     found = dict.fromkeys(key for rows in groups.values() for row in rows for key in row)
     compared = tuple(f"last.{word}" for word in (*COMPARED, "accepted_load@"))
-    return ["objective", "last.reward", *(key for key in found if key.startswith(compared))]
-
-
-def _numbers(groups: Mapping[str, Rows]) -> list[dict[str, Any]]:
-    lines = []
+    metrics = ["objective", "last.reward", *(key for key in found if key.startswith(compared))]
+    numbers, lines = [], []
     for label, rows in groups.items():
-        for key in _metrics(groups):
+        lines.append([label, ", ".join(str(row.get("seed")) for row in rows)])
+        for key in metrics:
             values = _values(rows, key)
-            known = sum(map(math.isfinite, values))
-            interval = interval_columns(mean_interval(values), "mean", "low", "high")
-            cells = {name: None if number is None else f"{number:.6g}" for name, number in interval.items()}
+            known, interval = sum(map(math.isfinite, values)), mean_interval(values)
+            ends = interval_columns(interval, "mean", "low", "high").items()
+            cells = {name: None if number is None else f"{number:.6g}" for name, number in ends}
             name = {"trainings": label, "metric": key.removeprefix("last.")}
-            lines.append({**name, **cells, "seeds": known, "missing": len(values) - known})
-    return lines
-
-
-def _markdown(groups: Mapping[str, Rows]) -> str:
-    metrics = _metrics(groups)
+            numbers.append({**name, **cells, "seeds": known, "missing": len(values) - known})
+            lines[-1].append(interval_text(interval, "{:.4g}"))
     heads = ["trainings", "seeds", *(key.removeprefix("last.") for key in metrics)]
-    lines = []
-    for label, rows in groups.items():
-        cells = [interval_text(mean_interval(_values(rows, key)), "{:.4g}") for key in metrics]
-        lines.append([label, ", ".join(str(row.get("seed")) for row in rows), *cells])
     note = "Mean over seeds and its 95 % interval after the last round; `objective`: less is better."
-    return f"{note}\n\n{markdown_table(heads, lines, left=heads)}"
+    return numbers, f"{note}\n\n{markdown_table(heads, lines, left=heads)}"

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.experiments.evaluation.cells import Cell, tidy
-from flitgym.experiments.hindsight.measure import columns_of, means_of, pairs_of
-from flitgym.experiments.hindsight.study import cells_of, is_uneven
+from flitgym.experiments.evaluation.regret import cells_of, columns_of, is_uneven, means_of, pairs_of
 from flitgym.experiments.results.rows import read_rows
 
 NAN = np.nan

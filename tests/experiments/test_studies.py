@@ -7,8 +7,8 @@ from conftest import Command
 from flitgym.configs.composition import compose_root
 from flitgym.experiments.benchmarks.study import Benchmark
 from flitgym.experiments.evaluation.performance import Performance
+from flitgym.experiments.evaluation.regret import Regret
 from flitgym.experiments.evaluation.study import Measure, Study, conduct
-from flitgym.experiments.hindsight.study import Regret
 from flitgym.experiments.results.files import DamagedError
 from flitgym.experiments.saturation.study import Saturation
 from flitgym.experiments.terminal.commandline import CommandError
