@@ -258,11 +258,6 @@ def bootstrap_stratified(
     return Interval(value, float(low), float(high))
 
 
-def relative_difference(measured: float, expected: float) -> float:
-    """`measured / expected - 1`."""
-    return measured / expected - 1
-
-
 @functools.cache
 def student(probability: float, freedom: int) -> float:
     """The quantile of Student's t for a probability above 0.5 (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""

@@ -101,8 +101,7 @@ def within(
 
     Args:
         rows: Rows of the study.
-        by: The key of the configuration whose values are compared, such as `routing`, or a unique end of its name; or
-            `policy`.
+        by: The key of the configuration, such as `routing`, or a unique end of its name; or `policy`.
         reference: The value with which the others are compared; None: that of the first row.
 
     Raises:

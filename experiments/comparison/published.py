@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from ...simcore._files import atomic_path
-from ..metrics import relative_difference
 from .places import Place
 
 
@@ -62,7 +61,7 @@ def differences(
         known = not isinstance(bands, Mapping) or preset in bands
         low, high = (bands[preset] if isinstance(bands, Mapping) else bands) if known else (None, None)
         shown = "-" if value is None else _text(value)
-        difference = "-" if value is None or not known else f"{relative_difference(value, wanted):+.1%}"
+        difference = "-" if value is None or not known else f"{value / wanted - 1:+.1%}"
         if not known:
             verdict = f"only {', '.join(bands)}"
         elif value is None:

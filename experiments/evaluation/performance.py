@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from .cells import Cell, Measured, Row
-from .plan import Trial, plan
 from .study import Comparison, Results
 from .tables import Panel, intervals_text
 
@@ -39,11 +38,6 @@ class Performance(Comparison):
             Panel("finish_ns", "finish / reference", "job", None, line=1),
         ),
     }
-
-    def planned(self) -> list[Trial]:
-        """See `Comparison`."""
-        given, study = self.given, self.study
-        return plan(self.policies, self.scenarios, study.common, given["loads"], given["seeds"], study.directory)
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """See `Comparison`."""

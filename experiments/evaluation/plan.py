@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from ...configs import WINDOWS, explain, file_label, unknown
 from ...configs.composition import WRONG
 from ...configs.policies import POLICY_SUFFIX, routing_of
@@ -67,21 +65,6 @@ class Trial:
         return {**self.marks, "policy": self.policy.name, "scenario": self.scenario.name}
 
 
-def entries_of(key: str, text: str) -> list[Any]:
-    """The entries of a list on the command line: `par,ugal_l`, `[par,{name: eager, routing: par, params: {}}]`.
-
-    Raises:
-        ConfigError: the text is no list.
-    """
-    try:
-        entries = yaml.safe_load(text if text.startswith("[") else f"[{text}]")
-    except yaml.YAMLError as error:
-        raise ConfigError(
-            f"{key}={text}: not a list; write {key}=a,b, with quotes around a list with brackets"
-        ) from error
-    return list(entries)
-
-
 def policies_of(entries: Sequence[Any]) -> list[Policy]:
     """The policies that the entries of `routing` describe.
 
@@ -121,7 +104,7 @@ def plan(
     directory: Path,
     composers: Composers | None = None,
 ) -> list[Trial]:
-    """Every run: policies x scenarios x loads (for patterns) x seeds.
+    """Every run: policies x scenarios x loads (for patterns) x seeds, in folders below `directory`.
 
     Args:
         policies: All policies.

@@ -25,7 +25,7 @@ from ..terminal.commandline import CommandError
 from ..terminal.progress import Report
 from .cells import Cell, Row
 from .kinds import ExtendedKind, network_of
-from .plan import Trial, plan
+from .plan import Trial
 from .study import Comparison, Results
 from .tables import Panel
 
@@ -69,12 +69,11 @@ class Regret(Comparison):
 
     def planned(self) -> list[Trial]:
         """See `Comparison`."""
-        given, study = self.given, self.study
+        given = self.given
         if given["workloads"]:
             raise CommandError("workload: the regret is measured under traffic; leave the workload out")
         check(given["regret"])
-        trials = plan(self.policies, self.scenarios, study.common, given["loads"], given["seeds"], study.directory)
-        return [replace(trial, run=REGRETS.planned(trial.run, given["regret"])) for trial in trials]
+        return [replace(trial, run=REGRETS.planned(trial.run, given["regret"])) for trial in super().planned()]
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """See `Comparison`."""

@@ -28,7 +28,7 @@ from ..running.sweep import collect
 from ..terminal.commandline import CommandError, by_hydra, past_hydra, relative, run_command
 from ..terminal.tables import console, study_page, write_csv
 from .cells import Cell, Measured, Row, cells_of, tidy
-from .plan import Trial, check_axis, play, policies_of, scenarios_of
+from .plan import Trial, check_axis, plan, play, policies_of, scenarios_of
 from .tables import Panel, Table, footnote, in_markdown, print_tables, tables_of
 
 if TYPE_CHECKING:  # Matplotlib takes long to import
@@ -66,12 +66,7 @@ class Conclusions(NamedTuple):
 class Measure(ABC):
     """What a study measures: it checks the keys of the command, plans the runs, and draws conclusions from them.
 
-    Args:
-        given: The keys of the command.
-        study: The folder, the overrides of every run and the command line.
-
-    Raises:
-        ConfigError, CommandError: a key names something that does not exist.
+    The constructor raises `ConfigError` or `CommandError` if a key names something that does not exist.
     """
 
     name: ClassVar[str]  # of the files
@@ -117,9 +112,10 @@ class Comparison(Measure):
             raise CommandError(unknown("reference", self.reference, names, "policy"))
         self.trials = self.planned()
 
-    @abstractmethod
     def planned(self) -> list[Trial]:
         """Check the keys of this measure, and plan every run."""
+        given, study = self.given, self.study
+        return plan(self.policies, self.scenarios, study.common, given["loads"], given["seeds"], study.directory)
 
     @abstractmethod
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:

@@ -12,9 +12,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
-from ..evaluation.plan import Policy, entries_of, policies_of
+from ..evaluation.plan import Policy, policies_of
+from ..evaluation.study import as_list
 from ..terminal.commandline import CommandError, run_command
 from ..terminal.tables import console, terminal_table
 from .measure import cost_of, rows_of
@@ -78,7 +81,8 @@ def policies(own: Mapping[str, str]) -> list[Policy]:
     """
     if not own.get("routing"):
         raise CommandError("routing: give at least one, routing=par")
-    return policies_of(entries_of("routing", own["routing"]))
+    word = as_list(f"routing={own['routing']}", {"routing": "routing"})
+    return policies_of(OverridesParser.create().parse_override(word).value())
 
 
 def main(words: Sequence[str]) -> int:
