@@ -111,12 +111,11 @@ def training_command(words: Iterable[str]) -> str:
 def train_id(*, _root_: DictConfig) -> str:
     """The name of a training's directory."""
     plain = {key: _root_[key] for key in _root_ if key != "hydra"}
+    where = f"{_root_.topology.name}_{_root_.workload.name if has_workload(_root_) else _root_.traffic.name}"
     if _root_.worlds is not None:
         where = f"{len(_root_.worlds)}_worlds"
-    else:
-        where = f"{_root_.topology.name}_{_root_.workload.name if has_workload(_root_) else _root_.traffic.name}"
-    what = file_word(f"{_root_.agent.name}_{where}", 120)
-    return f"{what}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
+    what, identity = file_word(f"{_root_.agent.name}_{where}", 120), training_hash(OmegaConf.create(plain))
+    return f"{what}_seed{_root_.seed}_{identity}"
 
 
 # On import, since a sweep's worker processes only import this module.
