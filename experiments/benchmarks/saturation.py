@@ -68,12 +68,7 @@ def searches(suite: Suite, directory: Path) -> list[tuple[Task, Trial]]:
 
 
 def record(suite: Suite, words: Sequence[str] | None, directory: Path) -> Path:
-    """Search what is missing, and write the records.
-
-    Args:
-        suite: The whole suite.
-        words: Names of tasks as in `chosen`.
-        directory: The folder of the searches.
+    """Search what is missing for the tasks of `chosen`, in folders below `directory`, and write the records.
 
     Raises:
         CommandError: a search failed.

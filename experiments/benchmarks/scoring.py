@@ -93,12 +93,8 @@ def advantage(values: Values, reference: Values, more_is_better: bool) -> Values
 def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], known: Iterable[Record]) -> list[Played]:
     """The numbers of all policies, by task and then by policy. A policy without any run in a task has none.
 
-    Args:
-        suite: The suite with the tasks.
-        policies: The names of the policies that are shown, in the order of the tables.
-        shown: Their records.
-        known: Records of the reference and of the other baselines, which define the scale. A policy may have the name
-            of a recorded one.
+    The records `known` of the reference and of the other baselines define the scale. A policy that is shown may have
+    the name of a recorded one.
     """
     own, scale = _by_policy(shown), _by_policy(known)
     found = []

@@ -236,10 +236,6 @@ def pairs_of(labels: Columns, random: np.random.Generator) -> Columns:
     """The same labels with two candidates per decision, so that all policies are compared on sets of the same kind.
 
     The two are the minimal candidate, and the candidate taken or, if that is the minimal one, a random other.
-
-    Args:
-        labels: The result of `MarginalCost.label`.
-        random: Draws the other candidate.
     """
     mask, taken = labels["mask"], labels["taken"].astype(np.int64)
     drawn = 1 + random.integers(mask.sum(axis=1) - 1)
@@ -254,10 +250,7 @@ def pairs_of(labels: Columns, random: np.random.Generator) -> Columns:
 
 
 def columns_of(labels: Columns) -> Columns:
-    """The columns of `decisions.parquet`.
-
-    Args:
-        labels: The result of `MarginalCost.label`.
+    """The columns of `decisions.parquet`, from the result of `MarginalCost.label`.
 
     Returns:
         `cycle`, `router`, `hops`, `came_by` and `candidates`, as in `labels`.

@@ -30,13 +30,8 @@ _LOOK_NS = 1_000_000  # simulated time without the reward of a decision after wh
 def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_report, command: str = "") -> Dataset:
     """Run a configuration and record its first `decisions` decisions after the warm-up.
 
-    The run goes on until the rewards of all of them are known, so slow packets are not missing.
-
-    Args:
-        config: As `flitgym simulate` resolves it.
-        given: Keys of `record`; the other keys have their defaults.
-        report: Receives the phase and the finished fraction.
-        command: The command line, for the description of the dataset.
+    The run goes on until the rewards of all of them are known, so slow packets are not missing. Keys of `record` that
+    are not `given` have their defaults. The dataset's description has the command line.
 
     Raises:
         ConfigError: the configuration cannot run, or the routing's decisions cannot be recorded.

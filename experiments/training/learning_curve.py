@@ -31,10 +31,7 @@ _TITLES = {
 def draw(groups: Mapping[str, Rows], stem: Path) -> list[Path]:
     """Draw the learning curves of trainings: means over seeds with 95 % intervals; returns the PNG and the SVG.
 
-    Args:
-        groups: The rows of trainings that differ only in their seed, by label, the best first. Only the first ten
-            groups are drawn.
-        stem: The files' path without a suffix.
+    A group has the rows of trainings that differ only in their seed. The best comes first, and ten groups are drawn.
     """
     styles = distinct_styles(dict.fromkeys(list(groups)[:_MOST_GROUPS], ""))
     rows = [row for label in styles for row in groups[label]]

@@ -50,8 +50,7 @@ def train(
         alone: Whether no other training shares the terminal; otherwise no progress is shown.
         words: Overrides that `config` was composed with. The policy's file names them.
 
-    Returns:
-        The content of `training.json`.
+    Returns the content of `training.json`.
 
     Raises:
         ConfigError: the configuration cannot be trained, or the checkpoint is damaged.

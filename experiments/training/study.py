@@ -76,10 +76,7 @@ TRAININGS = TrainingKind()
 
 
 def gather_trainings(directory: Path) -> list[Path]:
-    """Write the rows, the table and the learning curves of every finished training below `directory`.
-
-    Returns:
-        The files; none without a training.
+    """Write the rows, the table and the learning curves of every finished training below a folder; returns the files.
 
     Raises:
         DamagedError: a `training.json` cannot be read.
