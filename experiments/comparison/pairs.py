@@ -84,12 +84,15 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
     groups = [_groups(side, common) for side in sides]
     both = [key for key in groups[0] if key in groups[1]]
     pairs = [_pair(dict(zip(common, key, strict=True)), groups[0][key], groups[1][key]) for key in both]
-    settings = _settings([(a, b) for key in both for a, b in _matched(groups[0][key], groups[1][key])])
+    matched: list[tuple[Row, Row]] = []
+    for mine, theirs in ((groups[0][key], groups[1][key]) for key in both):
+        same = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+        matched += same or [(next(iter(mine.values())), next(iter(theirs.values())))]
     alone = [
         [", ".join(map(value_label, common, key)) for key in one if key not in other]
         for one, other in (groups, reversed(groups))
     ]
-    return Comparison(settings, pairs, (alone[0], alone[1]))
+    return Comparison(_settings(matched), pairs, (alone[0], alone[1]))
 
 
 def within(
@@ -184,11 +187,6 @@ def _results(rows: Sequence[Row]) -> list[str]:
         return list(TRAFFIC)
     columns = dict.fromkeys(key for row in rows for key in row)
     return [key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")]
-
-
-def _matched(first: Mapping[Any, Row], second: Mapping[Any, Row]) -> list[tuple[Row, Row]]:
-    same = [(first[seed], second[seed]) for seed in first if seed in second]
-    return same or [(next(iter(first.values())), next(iter(second.values())))]
 
 
 def _settings(pairs: Sequence[tuple[Row, Row]]) -> dict[str, tuple[str, str]]:

@@ -106,14 +106,8 @@ def plan(
 ) -> list[Trial]:
     """Every run: policies x scenarios x loads (for patterns) x seeds, in folders below `directory`.
 
-    Args:
-        policies: All policies.
-        scenarios: All scenarios.
-        common: Hydra overrides of every run. Runs of a workload get none of those that set a window.
-        loads: Offered loads of the patterns.
-        seeds: Seeds of every policy and scenario.
-        directory: The parent of the folders of the runs.
-        composers: Composers that several calls share, so that they compose each option only once.
+    Runs of a workload get none of the `common` overrides that set a window. Several calls share `composers`, which
+    compose each option only once.
 
     Raises:
         ConfigError: an option or a key does not exist, or a value has the wrong type. The message names the policy and

@@ -62,11 +62,7 @@ class Training:
     ) -> dict[str, Any]:
         """Write the policy, the figure and the result. Returns the result.
 
-        Args:
-            policy: Layers for `save_policy`.
-            routing: Parameters of `routing=policy`.
-            baselines: The numbers of each baseline, by name.
-            seconds: Duration of the training.
+        The arguments are the layers, the parameters of `routing=policy`, the numbers by baseline, and the duration.
 
         Raises:
             CoreError: no decision received a reward.
