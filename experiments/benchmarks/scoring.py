@@ -114,8 +114,8 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
             copied = np.isfinite(mine)
             copied[once(*(_states(runs.get(one, {}), suite) for one in (name, task.reference)))] = False
             others = [mean for other, mean in means.items() if other != name]
-            ahead, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
-            found.append(Played(task, name, values, ahead, best, max(others, default=np.nan), int(copied.sum())))
+            scored, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
+            found.append(Played(task, name, values, scored, best, max(others, default=np.nan), int(copied.sum())))
     return found
 
 

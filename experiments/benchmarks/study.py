@@ -15,6 +15,7 @@ from ..evaluation.tables import footnote, tables_of
 from ..running.one_run import prepare
 from ..running.plan import Composers
 from ..terminal.commandline import CommandError
+from ..terminal.tables import MISSING
 from .measures import check_windows, measures
 from .records import Record, merged, read_records, sources_of, write_records
 from .scoring import played_of, summarise
@@ -128,21 +129,22 @@ class Benchmark(Measure):
         return [f"{note.format(len(items))} ({_some(items)}); {_AGAIN}" for note, items in notes.items() if items], kept
 
 
-def costs_of(trials: Sequence[Trial]) -> dict[str, str]:
+def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
     """The cost of policies in hardware, on the first network that each of them can play.
 
     The multiplications of a decision among `CANDIDATES` candidates, and the bytes of a router's weights, tables and
     other state. `flitgym list cost` has all numbers, with the measured number of candidates.
     """
     networks = {(trial.policy.name, trial.marks["task"].partition("/")[0]): trial.run for trial in reversed(trials)}
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for (policy, _), run in reversed(networks.items()):
         with suppress(ConfigError):  # another policy's network
             if policy not in found:
                 declared = prepare(run.plain).hardware_cost(CANDIDATES)
                 size = declared["weight_bytes"] + sum(memory["bytes"] for memory in declared["memories"])
-                products = "-" if declared["decision"] is None else f"{declared['decision']['multiplications']:,.0f}"
-                found[policy] = f"{products}, {size:,.0f} B"
+                decision = declared["decision"]  # None: the routing declares no operations
+                products = MISSING if decision is None else f"{decision['multiplications']:,.0f}"
+                found[policy] = (products, f"{size:,.0f}")
     return found
 
 

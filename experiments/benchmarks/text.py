@@ -55,11 +55,13 @@ def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: floa
     return text
 
 
-def score_tables(summaries: Sequence[Summary], costs: Mapping[str, str]) -> list[Table]:
+def score_tables(summaries: Sequence[Summary], costs: Mapping[str, Sequence[str]]) -> list[Table]:
     """The overview with the cost of each policy, and the scores by network and by kind of task."""
     table = overview(summaries)
-    lines = [[*line, costs.get(one.policy, MISSING)] for line, one in zip(table.lines, summaries, strict=True)]
-    return [Table(table.title, [*table.heads, "cost"], lines), split(summaries, "network"), split(summaries, "kind")]
+    unknown = (MISSING, MISSING)
+    lines = [[*line, *costs.get(one.policy, unknown)] for line, one in zip(table.lines, summaries, strict=True)]
+    first = Table(table.title, [*table.heads, "cost: mult.", "cost: bytes"], lines)
+    return [first, split(summaries, "network"), split(summaries, "kind")]
 
 
 def overview(summaries: Sequence[Summary]) -> Table:

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
@@ -82,7 +83,8 @@ def policies(own: Mapping[str, str]) -> list[Policy]:
     if not own.get("routing"):
         raise CommandError("routing: give at least one, routing=par")
     word = as_list(f"routing={own['routing']}", {"routing": "routing"})
-    return policies_of(OverridesParser.create().parse_override(word).value())
+    entries: Any = OverridesParser.create().parse_override(word).value()
+    return policies_of(entries)
 
 
 def main(words: Sequence[str]) -> int:

@@ -150,7 +150,7 @@ def _minimal(graph: ChannelGraph, length: Floats) -> NDArray[np.bool_]:
     """[channels, switches] whether a channel is on a shortest path to a switch."""
     distance, through = _Paths(graph, None).distances(length)
     tail = graph.arrays()["from"]
-    return (through <= distance[tail]) & np.asarray(tail[:, None] != np.arange(graph.switches), dtype=bool)
+    return np.asarray((through <= distance[tail]) & (tail[:, None] != np.arange(graph.switches)), dtype=bool)
 
 
 def _in_order(graph: ChannelGraph, at: NDArray[np.int64]) -> NDArray[np.bool_]:
