@@ -60,7 +60,7 @@ def score_tables(summaries: Sequence[Summary], costs: Mapping[str, Sequence[str]
     table = overview(summaries)
     unknown = (MISSING, MISSING)
     lines = [[*line, *costs.get(one.policy, unknown)] for line, one in zip(table.lines, summaries, strict=True)]
-    first = Table(table.title, [*table.heads, "cost: mult.", "cost: bytes"], lines)
+    first = Table(table.title, [*table.heads, "cost, mult.", "bytes"], lines)
     return [first, split(summaries, "network"), split(summaries, "kind")]
 
 

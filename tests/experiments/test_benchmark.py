@@ -241,6 +241,7 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
     text = (folder / "benchmark.md").read_text()
     assert "dim_war, pattern uniform on small" in text
     assert "eager†" in text
+    assert "| / best recorded other | cost, mult. | bytes |" in text
     lines = lines_of(folder)
     played = {line["policy"]: line["value"] for line in lines if line["metric"] == "tasks_played"}
     assert played == {"ugal_l": "4", "minimal": "5", "ugal": "1", "eager": "4", "dim_war": "0"}
