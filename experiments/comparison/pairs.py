@@ -50,9 +50,8 @@ class Pair:
 class Comparison(NamedTuple):
     """The comparison of two sets of runs."""
 
-    settings: Mapping[
-        str, tuple[str, str]
-    ]  # keys of the configuration that differ between paired runs, with both values
+    # The keys of the configuration that differ between paired runs, with the values of both sides.
+    settings: Mapping[str, tuple[str, str]]
     pairs: Sequence[Pair]  # in the order of the first side
     alone: tuple[Sequence[str], Sequence[str]]  # the runs of each side without a partner, in words
 

@@ -126,8 +126,8 @@ def plan(
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
             runs = expand(words, [block], directory, composers)
-        except (*WRONG, OSError) as error:
-            text = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else explain(error)
+        except (*WRONG, OSError) as error:  # an OSError is one of an input file
+            text = explain(error) if isinstance(error, WRONG) else f"{error.strerror}: {error.filename}"
             raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {text}") from None
         trials += [Trial(policy, scenario, run) for run in runs]
     return trials
