@@ -204,20 +204,19 @@ def _tasks(where: str, entry: Mapping[str, Any], network: Mapping[str, Any], com
     carried: Literal["pattern", "workload"] = "pattern" if kinds else "workload"
     name, group = entry.get("name", entry[carried]), "traffic" if kinds else "workload"
     settings = {f"{group}.{key}": value for key, value in entry.get("params", {}).items()}
-    own = {**network, **entry}
+    both = {**network, **entry}
     try:
-        baselines = tuple(policies_of([own["reference"], *own.get("baselines", [])]))
+        baselines = tuple(policies_of([both["reference"], *both.get("baselines", [])]))
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
     overrides = (*common, *_words(network), *_words(entry))
 
     def task(kind: Kind, load: float | None = None) -> Task:
-        words = [entry["network"], name, *([] if load is None else [f"{load:g}"])]
-        windows = kind in _OWN_WINDOWS
+        own = [kind] if kind in _OWN_WINDOWS else []
         # Messages show the name of the scenario, so it contains the network.
-        shown = f"{name}{f' ({kind})' if windows else ''} on {entry['network']}"
+        shown = f"{name}{''.join(f' ({word})' for word in own)} on {entry['network']}"
         scenario = Scenario(shown, carried, entry[carried], settings)
-        full = "/".join([*words, *([kind] if windows else [])])
+        full = "/".join([entry["network"], name, *([] if load is None else [f"{load:g}"]), *own])
         labels = (kind, entry["set"], entry["network"], load)
         return Task(full, entry.get("version", 1), *labels, scenario, overrides, baselines)
 

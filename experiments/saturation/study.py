@@ -18,7 +18,6 @@ from ..terminal.commandline import CommandError
 from .search import SATURATIONS
 
 _FLITS = "flits per terminal per flit time"
-_SETTINGS = ("precision", "confidence", "max_ns")
 _METRICS = {key: key for key in ("saturation_load", "saturation_accepted", "bound", "of_bound")}
 
 
@@ -44,7 +43,8 @@ class Saturation(Comparison):
             common = [f"topology={network}", *study.common]
             axes = ([1.0], given["seeds"], study.directory, composers)
             trials = plan(self.policies, self.scenarios, common, *axes)
-            searches += [search_of(trial, network, {key: given[key] for key in _SETTINGS}) for trial in trials]
+            settings = {key: given[key] for key in ("precision", "confidence", "max_ns")}
+            searches += [search_of(trial, network, settings) for trial in trials]
         return searches
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:

@@ -145,11 +145,7 @@ class _Rounds:
         self._save()
 
     def interrupt(self) -> NoReturn:
-        """Save the last finished round, and end the training.
-
-        Raises:
-            KeyboardInterrupt: always.
-        """
+        """Save the last finished round, and end the training as Ctrl-C does."""
         if self._saved < self.done:
             self._save()
         saved = f"round {self.done} is saved, start again to continue"
