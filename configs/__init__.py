@@ -9,13 +9,12 @@ from .identity import config_hash, core_failures, core_sections, draws_failures,
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers
 from .plot import PLOT_FORMATS, plot_formats
-from .schema import FAILING, GROUPS, KINDS, register_schema
+from .schema import GROUPS, KINDS, register_schema
 from .source import CONFIG_DIR, register_source
 from .warmup import cold_table
 
 __all__ = [
     "CONFIG_DIR",
-    "FAILING",
     "GROUPS",
     "KINDS",
     "PLOT_FORMATS",

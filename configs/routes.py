@@ -56,7 +56,6 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
 
 
 TABLE = Root("route", ("topology", "engine"), check_route)
-compose_route = TABLE.compose
 
 
 def route_hash(config: Mapping[Any, Any]) -> str:

@@ -23,7 +23,6 @@ from .warmup import warmup_ns
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
 WORKLOADS = tuple(sorted(path.stem for path in CONFIG_DIR.glob("workload/*.yaml")))
-FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` other than its seed
 
 _TYPES: dict[str, Any] = {
     "int": int,

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,11 +19,10 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import GROUPS, core_sections, explain, plot_formats
 from ...configs.identity import study_folder
 from ...simcore import ConfigError
-from ...simcore.plugins import files
 from ..conclusion.conclude import conclude
 from ..running.launcher import launcher_of
 from ..running.one_run import obtain, simulated
-from ..running.sweep import Composers, PlannedRun, expand, run_all
+from ..running.sweep import PlannedRun, expand, run_all
 from ..terminal.progress import RunBar, has_bars, quiet
 from .matrices import is_matrix, stored
 from .result import Result
@@ -182,15 +180,8 @@ def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path
         for word in words:
             if not isinstance(word, str):
                 raise ConfigError(f"{word!r} is not an override; write text such as 'traffic.load=0.3'")
-        presets = tuple((path, path.stat().st_mtime_ns) for _, path in files("configs", "*/*.yaml"))
-        runs = expand(words, [{"overrides": [], "sweep": axes}], root, _composers(presets))
+        runs = expand(words, [{"overrides": [], "sweep": axes}], root)
         return [replace(run, directory=root / study_folder(_root_=run.plain) / run.directory.name) for run in runs]
-
-
-@lru_cache(maxsize=1)
-def _composers(presets: tuple[tuple[Path, int], ...]) -> Composers:
-    """The composers of all calls, until the presets of plugins change."""
-    return Composers()
 
 
 @contextmanager

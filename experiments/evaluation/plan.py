@@ -13,7 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import WINDOWS, explain, file_label, unknown
 from ...configs.policies import POLICY_SUFFIX, routing_of
 from ...simcore import ConfigError
-from ..running.plan import Composers, PlannedRun, expand
+from ..running.plan import PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
 
@@ -134,7 +134,6 @@ def plan(
     loads: Sequence[float],
     seeds: Sequence[int],
     directory: Path,
-    composers: Composers | None = None,
 ) -> list[Trial]:
     """Every run: policies x scenarios x loads (for patterns) x seeds.
 
@@ -145,14 +144,12 @@ def plan(
         loads: Offered loads of the patterns.
         seeds: Seeds of every policy and scenario.
         directory: The parent of the folders of the runs.
-        composers: Composers that several calls share, so that they compose each option only once.
 
     Raises:
         ConfigError: an option or a key does not exist, or a value has the wrong type. The message names the policy and
             the scenario. A file that a policy, a pattern or a workload names cannot be read.
     """
     trials = []
-    composers = composers or Composers()
     for policy, scenario in itertools.product(policies, scenarios):
         sweep: dict[str, Sequence[Any]] = {"routing": [policy.routing], _GROUP[scenario.kind]: [scenario.option]}
         words = common
@@ -163,7 +160,7 @@ def plan(
         sweep["seed"] = seeds
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
-            runs = expand(words, [block], directory, composers)
+            runs = expand(words, [block], directory)
         except (HydraException, OmegaConfBaseException, ConfigError) as error:
             raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
         except OSError as error:  # of an input file

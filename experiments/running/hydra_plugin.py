@@ -21,7 +21,7 @@ from hydra.plugins.sweeper import Sweeper as HydraSweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs.composition import WRONG, Composer
+from ...configs.composition import WRONG
 from ...configs.identity import study_folder
 from ...configs.launchers import PACKAGE
 from ...simcore import ConfigError
@@ -49,7 +49,6 @@ class Sweep:
         self.name, self.kind, self.line, self.objective = name, kind, line, objective
         self.runs: list[PlannedRun] = []
         self.errors: dict[Path, Exception] = {}
-        self._composer = Composer(kind.root)
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
         """Execute a run for each list of overrides.
@@ -116,7 +115,7 @@ class Sweep:
         for words in lists:
             own = tuple(word for word in words if word not in common)
             try:
-                plain = self._composer.resolved(words)
+                plain = self.kind.root.resolved(words)
                 folder = self._folder(plain, hydra)
             except WRONG as error:
                 raise of_run(own, error) from error

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, has_workload, run_id
-from ...configs.composition import SIMULATION, Composer, Root
+from ...configs.composition import SIMULATION, Root
 from ...configs.routes import TABLE, route_hash, route_id
 from ...simcore import __version__, results_version
 from ..results.files import finished, read_result
@@ -197,19 +197,7 @@ class PlannedRun:
         return self.kind.cost(self.plain)
 
 
-class Composers:
-    """The composers of a sweep. Several sweeps can share them, so that each option is composed only once."""
-
-    def __init__(self) -> None:
-        self.simulations, self.tables = Composer(SIMULATION), Composer(TABLE)
-
-
-def expand(
-    common: Sequence[str],
-    blocks: Iterable[Mapping[str, Any]],
-    directory: Path,
-    composers: Composers | None = None,
-) -> list[PlannedRun]:
+def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path) -> list[PlannedRun]:
     """Every run of a sweep.
 
     Args:
@@ -218,32 +206,27 @@ def expand(
             values is a run. Keys that change together are in `together`, a list of axes; a value of such an axis maps
             keys to their values. Blocks with `command: route` make forwarding tables and ignore `common`.
         directory: The parent of the folders of the runs.
-        composers: Composers that several calls share.
 
     Raises:
         hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: an option or a key does not exist, or a
             value has the wrong type.
         ConfigError: the jobs of a workload do not fit the network, or a run asks for too many resources.
     """
-    composers = composers or Composers()
-    return [run for block in blocks for run in _of_block(common, block, directory, composers)]
+    return [run for block in blocks for run in _of_block(common, block, directory)]
 
 
-def _of_block(
-    common: Sequence[str], block: Mapping[str, Any], directory: Path, composers: Composers
-) -> Iterator[PlannedRun]:
+def _of_block(common: Sequence[str], block: Mapping[str, Any], directory: Path) -> Iterator[PlannedRun]:
     kind: Kind = TABLES if block.get("command") == "route" else SIMULATIONS
-    composer = composers.tables if kind is TABLES else composers.simulations
     first = [*(() if kind is TABLES else common), *block["overrides"]]
     sweep: Mapping[str, Sequence[Any]] = block["sweep"]
-    groups = composer.root.groups
+    groups = kind.root.groups
     if kind is SIMULATIONS:  # groups vary before single keys
         sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in groups)}
     for values, *joint in itertools.product(_product(sweep), *block.get("together", ())):
         chosen = functools.reduce(operator.or_, joint, values)
         options = (f"{key}={value}" for key, value in chosen.items() if key in groups)
         own = {key: value for key, value in chosen.items() if key not in groups}
-        plain = composer.resolved((*first, *options), own)
+        plain = kind.root.resolved((*first, *options), own)
         yield PlannedRun(plain, directory / kind.folder(plain), kind)
 
 

@@ -23,10 +23,10 @@ from .estimate import Estimate
 from .executor import Executor, WorkerDiedError
 from .launcher import HERE, Launcher, runs_at_once, warm
 from .memory import most_at_once, needs_of
-from .plan import Composers, Kind, PlannedRun, expand
+from .plan import Kind, PlannedRun, expand
 from .worker import Reporter
 
-__all__ = ["WORKERS", "Composers", "PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
+__all__ = ["WORKERS", "PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
 
 WORKERS = CORES
 _LOOK_SECONDS = 0.25

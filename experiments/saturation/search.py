@@ -14,7 +14,7 @@ from ...simcore._files import read_plain
 from ..evaluation.kinds import ExtendedKind, network_of
 from ..results.files import require_writable, write_json
 from ..running.one_run import prepare
-from ..running.plan import Composers, PlannedRun, expand
+from ..running.plan import PlannedRun, expand
 from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
 from .bounds import bound_of
@@ -96,11 +96,10 @@ def expand_with_searches(
         blocks: As in `expand`. A block of searches has their settings in `search`.
         directory: The parent of the folders of the runs.
     """
-    composers = Composers()
     return [
         SATURATIONS.planned(run, block["search"]) if block.get("command") == "saturate" else run
         for block in blocks
-        for run in expand(common, [block], directory, composers)
+        for run in expand(common, [block], directory)
     ]
 
 
