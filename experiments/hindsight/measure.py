@@ -14,7 +14,6 @@ from ...simcore import ConfigError, MarginalCost, Simulation
 from ..evaluation.kinds import ExtendedKind, network_of
 from ..results.cautions import late_events
 from ..results.files import require_writable, write_table
-from ..running.plan import Survey
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
@@ -60,10 +59,10 @@ class RegretKind(ExtendedKind):
         """See `Kind`. All runs sample equally many decisions."""
         return float(plain[self.section]["decisions"])
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """See `Kind`. A routing without choices is refused here."""
         facts = _forks(plain)[0].facts()
-        return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
+        return int(facts["memory_estimate_bytes"]), int(facts["terminals"])
 
 
 REGRETS = RegretKind()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ...simcore import ConfigError, CoreError, available_memory
 from ..terminal.commandline import of_run
-from .plan import PlannedRun, Survey
+from .plan import PlannedRun
 
 # Measured: a process with all imports took at most 0.165 GB, and packets in flight took up to twice the memory that the
 # core claims at the beginning. The peaks of 2,800 runs, including saturated ones and jobs, on networks of 2 to 24,000
@@ -36,21 +36,21 @@ def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float]
     terminals: dict[Path, int] = {}
     for group in alike.values():
         by_cost = sorted(group, key=lambda run: run.cost)
-        found = _survey(by_cost[-1], check)
+        claimed, number = _survey(by_cost[-1], check)
         if check and by_cost[0].cost < by_cost[-1].cost:
             _survey(by_cost[0], check)  # a window of 0 ns has the lowest cost and cannot run
-        needs |= {run.directory: _PROCESS_BYTES + _GROWTH * found.claimed_bytes for run in group}
-        terminals |= {run.directory: found.terminals for run in group}
+        needs |= {run.directory: _PROCESS_BYTES + _GROWTH * claimed for run in group}
+        terminals |= {run.directory: number for run in group}
     return needs, terminals
 
 
-def _survey(run: PlannedRun, check: bool) -> Survey:
+def _survey(run: PlannedRun, check: bool) -> tuple[int, int]:
     try:
         return run.kind.survey(run.plain)
     except (ConfigError, CoreError, OSError) as error:
         if check and not isinstance(error, CoreError):
             raise of_run(run.own or [run.directory.name], error) from error
-        return Survey(0, 1)
+        return 0, 1
 
 
 def most_at_once(needs: Sequence[float], workers: int) -> int:

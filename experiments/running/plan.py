@@ -24,19 +24,6 @@ from .one_run import execute, prepare
 _COST_OF_TABLE = 5_000.0  # simulated ns that take about as long as a table
 
 
-@dataclass(frozen=True)
-class Survey:
-    """The size of a run, known before the run starts.
-
-    Args:
-        claimed_bytes: Bytes that the core allocates at the beginning.
-        terminals: Number of terminals of the network.
-    """
-
-    claimed_bytes: int
-    terminals: int
-
-
 class Kind(ABC):
     """A kind of run: its configuration, its folder, its result and its execution. Instances have no state."""
 
@@ -81,13 +68,16 @@ class Kind(ABC):
         """A text that is equal for runs whose time and memory depend only on their cost."""
         return ""
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """Build the network of a run, which checks its configuration.
+
+        Returns:
+            The bytes that the core allocates at the beginning, and the number of terminals.
 
         Raises:
             ConfigError: the configuration cannot run.
         """
-        return Survey(0, 1)
+        return 0, 1
 
     def overwrites(self, plain: Mapping[str, Any]) -> bool:
         """Whether to repeat a finished run."""
@@ -125,10 +115,10 @@ class SimulationKind(Kind):
         names = [plain["traffic"]["name"], *(workload.get(key) for key in ("name", "target", "background"))]
         return json.dumps([*parts, names], default=str)
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """See `Kind`."""
         facts = prepare(plain).facts()
-        return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
+        return int(facts["memory_estimate_bytes"]), int(facts["terminals"])
 
     def overwrites(self, plain: Mapping[str, Any]) -> bool:
         """See `Kind`."""
@@ -163,14 +153,14 @@ class TableKind(Kind):
         keys = ("topology", "failures", "engine", "demand", "flows", "file")
         return json.dumps([plain.get(key) for key in keys], default=str)
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """See `Kind`."""
         from ..table_quality.one_table import channel_graph, files
 
         config = OmegaConf.create(plain)
         graph = channel_graph(config)
         files(config, graph)
-        return Survey(0, graph.terminals)
+        return 0, graph.terminals
 
 
 SIMULATIONS, TABLES = SimulationKind(), TableKind()

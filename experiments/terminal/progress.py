@@ -23,7 +23,7 @@ _LINE_EVERY_SECONDS = 15
 
 _FORECAST_AFTER_SECONDS = 3.0  # from the beginning of a run
 _LONG_SECONDS = 60.0  # a run that takes longer is announced
-LEAST_PART = 0.1  # of a run, before its speed counts: the first messages and the warm-up are not typical
+_LEAST_PART = 0.1  # of a run, before its speed counts: the first messages and the warm-up are not typical
 
 
 def _left_text(seconds: float | None) -> str:
@@ -131,19 +131,18 @@ class SweepProgress(Shown):
         self._task = None
         if self._bars is not None:
             self._task = self._bars.add_task(description, total=sum(self._costs), left="")
-        self._last_line = time.monotonic()
+        self._last_line, self._pace = time.monotonic(), Pace()
 
-    def update(self, ended: Collection[int], parts: Mapping[int, float], left: float | None) -> None:
+    def update(self, ended: Collection[int], parts: Mapping[int, float]) -> None:
         """Show the progress of the sweep.
 
         Args:
             ended: The indices of the runs that have ended.
             parts: The finished fraction (0..1) of runs in progress, by index.
-            left: Seconds until the end, if known.
         """
         done = sum(self._costs[k] for k in ended) + sum(self._costs[k] * part for k, part in parts.items())
         label = f"{self._description} {len(ended)}/{len(self._costs)}"
-        time_left = _left_text(left)
+        time_left = _left_text(self._pace.left(done / sum(self._costs)))
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, completed=done, description=label, left=time_left)
         elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS and done > 0:
@@ -157,7 +156,7 @@ class SweepProgress(Shown):
 
 
 class Pace:
-    """The time left of a run, from the finished fraction at each report.
+    """The time left of a run or a sweep, from the finished fraction at each report.
 
     A run of jobs stands still while its ranks compute, and a network that fills up slows down. The speed is therefore
     that of the second half of the elapsed time, but at least half of the mean speed.
@@ -177,7 +176,7 @@ class Pace:
         if len(self._seen) > 500:
             self._seen = self._seen[::2]
         self._seen.append((now, part))
-        if part < LEAST_PART or not self.elapsed:
+        if part < _LEAST_PART or not self.elapsed:
             return None
         then, before = next(seen for seen in self._seen if now - seen[0] <= self.elapsed / 2)
         recent = (part - before) / (now - then) if now > then else 0.0
