@@ -57,18 +57,14 @@ def draw(words: Sequence[str]) -> list[Path]:
     if failures.pop("events", None) is not None:
         raise CommandError("failures.events: links that fail during a run are not drawn; name them in failures.links")
     title = rest[0].removeprefix("topology=") if len(rest) == 1 else " ".join(rest).removeprefix("topology=")
-    files = [Path(file) for file in own] or [FOLDER / f"{_file_name(rest)}{suffix}" for suffix in (".png", ".svg")]
+    topology = next(word.removeprefix("topology=") for word in rest if word.startswith("topology="))
+    files = [Path(file) for file in own] or [FOLDER / f"{topology}{suffix}" for suffix in (".png", ".svg")]
     for file in files:
         if file.suffix not in _SUFFIXES:
             raise CommandError(f"out={file}: the name of a picture ends with {', '.join(_SUFFIXES)}")
-    topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
-    figure = draw_topology(topology, failures or None, title, config.seed)
+    section: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
+    figure = draw_topology(section, failures or None, title, config.seed)
     return [save_figure(figure, file.with_suffix(""), "flitgym", [file.suffix[1:]])[0] for file in files]
-
-
-def _file_name(words: Sequence[str]) -> str:
-    text = "_".join(word.removeprefix("topology=") for word in words)
-    return "".join(letter if letter.isalnum() or letter in "._-=," else "-" for letter in text)[:120]
 
 
 def main() -> None:

@@ -110,5 +110,5 @@ def main() -> None:
             for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
                 print(relative(path))
 
-    sweep = Sweep(NAME, SIMULATIONS, summary)
+    sweep = Sweep(NAME, SIMULATIONS, summary, draws_with="flitgym.experiments.report.page")
     sweep.main(lambda: by_hydra(app, NAME, "config"), end)

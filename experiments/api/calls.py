@@ -60,14 +60,11 @@ def simulate(
     """
     if directory is not None and results is not None:
         raise ConfigError(f"directory: {directory} and results: {results}; give one of them")
+    kept = directory if directory is not None else results
     with ExitStack() as stack:
-        kept = directory if directory is not None else results
-        if kept is not None:
-            folder = Path(kept)
-        elif any(map(is_matrix, values.values())):
+        folder = Path(kept or "")
+        if kept is None and any(map(is_matrix, values.values())):
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="flitgym-")))
-        else:
-            folder = Path()
         run = _planned(overrides, {key: [_settled(key, value, folder)] for key, value in values.items()}, folder)[0]
         if kept is None and run.plain["run"]["save_q_table"]:
             raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")

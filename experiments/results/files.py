@@ -71,13 +71,21 @@ def require_writable(directory: Path) -> None:
 
 
 @contextmanager
-def remove_if_unused(directory: Path) -> Iterator[None]:
-    """Remove a folder when a block raises, unless a file is in it."""
+def remove_if_unused(directory: Path, parents: bool = True) -> Iterator[None]:
+    """Remove a folder when a block raises, unless a file is in it.
+
+    Args:
+        directory: The folder.
+        parents: Whether to remove empty parents below the working directory, too. Parallel runs share them.
+    """
     try:
         yield
     except BaseException:
-        with suppress(OSError):
+        with suppress(OSError):  # a folder is not empty
             directory.rmdir()
+            for parent in directory.absolute().parents:
+                if parents and Path.cwd() in parent.parents:
+                    parent.rmdir()
         raise
 
 

@@ -6,6 +6,7 @@ sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same laun
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -43,10 +44,18 @@ class Sweep:
         kind: The kind of its runs.
         line: The text about a result for the terminal, from the result, its folder, and whether it is new.
         objective: Maps a result to the number that a sweeper minimises.
+        draws_with: A module that `conclude` of `main` imports; a thread imports it during the runs.
     """
 
-    def __init__(self, name: str, kind: Kind, line: Line, objective: Any = lambda result: None) -> None:
-        self.name, self.kind, self.line, self.objective = name, kind, line, objective
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        line: Line,
+        objective: Callable[[Any], Any] = lambda result: None,
+        draws_with: str | None = None,
+    ) -> None:
+        self.name, self.kind, self.line, self.objective, self.draws_with = name, kind, line, objective, draws_with
         self.runs: list[PlannedRun] = []
         self.errors: dict[Path, Exception] = {}
 
@@ -71,6 +80,8 @@ class Sweep:
                 file=sys.stderr,
                 flush=True,
             )
+        if self.draws_with:
+            threading.Thread(target=import_module, args=(self.draws_with,)).start()
         try:
             run_all(planned, self.name, keep_going=True, launcher=launcher, done=self._done, check=True)
         except RunFailedError as error:

@@ -114,7 +114,7 @@ def execute(config: Config, directory: Path, report: Report) -> dict[str, Any]:
     Returns the result. Unfinished jobs and exceptions are as in `obtain`.
     """
     config = resolved(config)
-    with remove_if_unused(directory):
+    with remove_if_unused(directory, parents=False):
         result, tables, simulation = simulated(config, report, lambda: require_writable(directory))
         for name, columns in tables.items():
             write_table(directory / result["files"][name], columns)
