@@ -1,8 +1,8 @@
 """Composes configurations. Hydra composes single configurations; a sweep joins options that Hydra has composed once.
 
 Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option sets only the
-section of its group. So `Root` composes each option once per process and joins the sections. Hydra itself composes
-unusual overrides (`+key`, packages, options that set other sections) and reports every error.
+section of its group. So `Root` composes each option alone, once per process, and joins the sections. Hydra itself
+composes unusual overrides (`+key`, packages, options that set other sections) and reports every error.
 """
 
 import copy
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
@@ -27,7 +28,7 @@ from .errors import explain, refuse_added, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import with_files
 from .quantities import in_number, in_numbers
-from .schema import GROUPS
+from .schema import GROUPS, node_of, root_schema
 from .source import CONFIG_DIR, options_of
 
 # Errors of a configuration that cannot be composed (Hydra, OmegaConf) or cannot run (flitgym).
@@ -205,10 +206,14 @@ class Root:
                 del default["hydra"]
             self._options = {(key, choices[key]): default[key] for key in self.groups} | {("", ""): default}
         if (group, option) not in self._options:
-            config = self.compose([f"{group}={option}"])
-            if _without(group, config) != _without(group, self._option()):
+            with catch_warnings():
+                simplefilter("ignore")  # Hydra wants `_self_` in the file of a primary configuration
+                config = compose_root(f"{group}/{option}", [])
+            if set(config) != {group}:
                 raise _UnusualError  # the option sets other sections
-            self._options[group, option] = config[group]
+            types = node_of(root_schema(self.name))
+            typed = not OmegaConf.is_missing(types, group)
+            self._options[group, option] = OmegaConf.merge(types[group], config[group]) if typed else config[group]
         return self._options[group, option]
 
 
@@ -221,12 +226,8 @@ def _parsed(word: str) -> Override:
 
 
 def _sources() -> object:
-    """The folders of Hydra's search path and the presets of plugins, which can change within a process."""
+    """The folder of `--config-dir` and the presets of plugins, which can change within a process."""
     hydra = GlobalHydra.instance()
-    folders = [source.path for source in hydra.config_loader().get_sources()] if hydra.is_initialized() else []
+    sources = hydra.config_loader().get_sources() if hydra.is_initialized() else []
+    folders = [source.path for source in sources if source.provider == "command-line"]
     return folders, [(path, path.stat().st_mtime_ns) for _, path in files("configs", "*/*.yaml")]
-
-
-def _without(key: str, config: DictConfig) -> dict[Any, Any]:
-    plain: Any = OmegaConf.to_container(config)
-    return {other: value for other, value in plain.items() if other != key}

@@ -10,7 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_added, refuse_unused
-from .conclusion.conclude import conclude
+from .conclusion.conclude import conclude, import_ahead
 from .results.cautions import say_cautions
 from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
@@ -110,5 +110,5 @@ def main() -> None:
             for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
                 print(relative(path))
 
-    sweep = Sweep(NAME, SIMULATIONS, summary, draws_with="flitgym.experiments.report.page")
+    sweep = Sweep(NAME, SIMULATIONS, summary, meanwhile=import_ahead)
     sweep.main(lambda: by_hydra(app, NAME, "config"), end)

@@ -4,11 +4,20 @@ Large modules are imported only for drawing, so that a sweep whose runs are all 
 """
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 FIGURE = "sweep"  # the picture's files without their suffixes
 REPORT = "report.html"
+
+
+def import_ahead() -> None:
+    """Import the modules of `conclude`, for example in a thread during the runs of a sweep."""
+    from ..results.rows import table_of
+
+    import_module("..report.page", __package__)
+    table_of([{"column": 0}])  # PyArrow imports pandas at the first conversion, if it is installed
 
 
 def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: str = "flitgym simulate") -> list[Path]:

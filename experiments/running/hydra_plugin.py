@@ -44,7 +44,7 @@ class Sweep:
         kind: The kind of its runs.
         line: The text about a result for the terminal, from the result, its folder, and whether it is new.
         objective: Maps a result to the number that a sweeper minimises.
-        draws_with: A module that `conclude` of `main` imports; a thread imports it during the runs.
+        meanwhile: Called by a thread during the runs, for imports that `conclude` of `main` needs.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Sweep:
         kind: Kind,
         line: Line,
         objective: Callable[[Any], Any] = lambda result: None,
-        draws_with: str | None = None,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> None:
-        self.name, self.kind, self.line, self.objective, self.draws_with = name, kind, line, objective, draws_with
+        self.name, self.kind, self.line, self.objective, self.meanwhile = name, kind, line, objective, meanwhile
         self.runs: list[PlannedRun] = []
         self.errors: dict[Path, Exception] = {}
 
@@ -80,8 +80,7 @@ class Sweep:
                 file=sys.stderr,
                 flush=True,
             )
-        if self.draws_with:
-            threading.Thread(target=import_module, args=(self.draws_with,)).start()
+        threading.Thread(target=self.meanwhile).start()
         try:
             run_all(planned, self.name, keep_going=True, launcher=launcher, done=self._done, check=True)
         except RunFailedError as error:
