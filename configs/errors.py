@@ -44,14 +44,9 @@ def _short(word: str) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """Explain an error of the configuration to the user.
+    """Explain an error of the configuration (of Hydra, OmegaConf or the core) to the user, mostly in one line.
 
-    Args:
-        error: An exception of Hydra, OmegaConf or the core.
-
-    Returns:
-        One line, or the exception's own text if it is clear. Bytes of the command line that are not text appear as
-        numbers.
+    Bytes of the command line that are not text appear as numbers.
     """
     return _explained(error).encode("utf-8", "backslashreplace").decode()
 

@@ -49,9 +49,7 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
 def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
     """The core's section `failures`; empty without failures.
 
-    Args:
-        config: A resolved configuration.
-        seed_alone: Whether to keep a seed without failures, for a world that draws failures.
+    With `seed_alone`, a seed without failures is kept, for a world that draws failures.
 
     Raises:
         ConfigError: the seed is negative.
@@ -110,11 +108,7 @@ def digest(identity: Mapping[str, Any]) -> str:
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that the core does not take.
-
-    Raises:
-        ConfigError: names the seed.
-    """
+    """Refuse a seed that the core does not take."""
     if not 0 <= seed < 2**63:
         raise ConfigError(f"seed: {str(seed)[:40]} is not an integer from 0 to 2^63 - 1")
 

@@ -2,9 +2,8 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..simcore import ConfigError, CoreError
 from .results.rows import ROWS_FILE, is_labelled, rows_in, write_rows
@@ -48,16 +47,14 @@ def export(directory: Path, out: Path | None) -> tuple[Path, int]:
             write_rows(out, rows)
     elif out.suffix == ".csv":
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        write_csv(out, [{key: _text(value) for key, value in row.items()} for row in rows], columns)
+        nested = (list, dict)
+        texts = [{key: json.dumps(x) if isinstance(x, nested) else x for key, x in row.items()} for row in rows]
+        write_csv(out, texts, columns)
     else:
         write_rows(out, rows)
     if damaged:
         raise CoreError(f"{len(damaged)} damaged runs are left out; repeat the commands that made them")
     return out, len(rows)
-
-
-def _text(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, (list, Mapping)) else value
 
 
 def command(words: Sequence[str]) -> None:

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ...configs import cold_table, core_failures
+from ...configs import core_failures
 from ...configs.policies import foreign_policy
+from ...configs.warmup import cold_table
 from ...simcore._window import cautions_of
 from .copies import copies_text
 

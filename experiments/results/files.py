@@ -30,12 +30,7 @@ _MISREAD = (
 
 
 class DamagedError(Exception):
-    """A file of a run has changed since it was written, or cannot be read.
-
-    Args:
-        path: The path of the file.
-        why: The reason.
-    """
+    """A file of a run has changed since it was written, or cannot be read."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} is damaged: {why}")
@@ -44,11 +39,7 @@ class DamagedError(Exception):
 
 @contextmanager
 def read_with_care(path: Path) -> Iterator[None]:
-    """Turn every error of a block that reads `path` into an error that names the file.
-
-    Raises:
-        DamagedError: the block raised an error.
-    """
+    """Turn every error of a block that reads `path` into a `DamagedError` that names the file."""
     try:
         yield
     except ConfigError as error:
@@ -61,11 +52,7 @@ def read_with_care(path: Path) -> Iterator[None]:
 
 
 def require_writable(directory: Path) -> None:
-    """Make a folder, and check before a simulation that its result can be written there.
-
-    Raises:
-        OSError: names the folder.
-    """
+    """Make a folder. An OSError before a simulation says that its result cannot be written there."""
     with atomic_path(directory / RESULT_FILE, keep=False):
         pass
 

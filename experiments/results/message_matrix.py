@@ -25,7 +25,7 @@ def matrices(simulation: "Simulation", ranks: Mapping[str, int]) -> dict[str, ND
     """The matrices of every job as `<job>.bytes`, `<job>.messages`, `<job>.time_ns` and `<job>.busy_ns`.
 
     Args:
-        simulation: The simulation of a workload with `workload.message_matrix=true`.
+        simulation: Has run a workload with `workload.message_matrix=true`.
         ranks: The number of ranks by job, in the order of the jobs.
 
     Returns:

@@ -60,11 +60,7 @@ class Sweep:
         self.errors: dict[Path, Exception] = {}
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
-        """Execute a run for each list of overrides.
-
-        Args:
-            config: The configuration of the whole sweep, with Hydra's own section.
-            lists: The overrides of each run.
+        """Execute a run for each list of overrides; `config` is that of the whole sweep, with Hydra's own section.
 
         Raises:
             ConfigError, CommandError: a run cannot be composed or cannot start. Nothing ran.
@@ -85,16 +81,16 @@ class Sweep:
             run_all(planned, self.name, keep_going=True, launcher=launcher, done=self._done, check=True)
         except RunFailedError as error:
             self.errors |= error.errors
-        returned = []
-        for run, words in zip(planned, lists, strict=True):
-            failure = self.errors.get(run.directory)
-            value = failure or self.objective(run.kind.read(run.directory))
-            status = JobStatus.FAILED if failure else JobStatus.COMPLETED
-            returned.append(JobReturn(overrides=words, status=status, _return_value=value))
-        return returned
+        return [self._returned(*pair) for pair in zip(planned, lists, strict=True)]
 
     def _done(self, run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
         print(self.line(result, run.directory, now), flush=True)
+
+    def _returned(self, run: PlannedRun, words: Sequence[str]) -> JobReturn:
+        if failure := self.errors.get(run.directory):
+            return JobReturn(overrides=words, status=JobStatus.FAILED, _return_value=failure)
+        value = self.objective(run.kind.read(run.directory))
+        return JobReturn(overrides=words, status=JobStatus.COMPLETED, _return_value=value)
 
     def main(self, compose: Callable[[], object], conclude: Callable[[], object]) -> None:
         """The body of a command.
@@ -146,11 +142,7 @@ _current: list[Sweep] = []
 
 
 class EngineLauncher(HydraLauncher):
-    """Passes the lists of overrides to the engine.
-
-    Args:
-        settings: Keys of the section `hydra.launcher`. The engine reads them from the configuration of the sweep.
-    """
+    """Passes the lists of overrides to the engine, which reads `settings` from the configuration of the sweep."""
 
     __module__ = PACKAGE
 

@@ -52,7 +52,7 @@ class Launcher:
             most: Number of processes of this machine.
             workers: Number of parallel runs elsewhere; None: as many as the cluster takes.
             folder: The folder of the results, which every machine must see.
-            description: The description of the runs.
+            description: The name of the jobs.
 
         Raises:
             ConfigError: there is no cluster at the address.
@@ -118,10 +118,7 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
 
 
 def launcher_of_app(config: DictConfig | None = None) -> Launcher:
-    """The launcher of this process, which is a Hydra application.
-
-    Args:
-        config: A configuration with Hydra's own section; None: that of the application.
+    """The launcher in a configuration with Hydra's own section; None: that of this process, a Hydra application.
 
     Raises:
         CommandError: the launcher belongs to another package, or Slurm is missing.

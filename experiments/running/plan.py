@@ -58,10 +58,7 @@ class Kind(ABC):
         return read_result(directory)
 
     def cost(self, plain: Mapping[str, Any]) -> float:
-        """The work of a run in arbitrary units.
-
-        It determines the order of the runs and the estimate of the time left.
-        """
+        """The work of a run in arbitrary units, for the order of the runs and their progress."""
         return 1.0
 
     def alike(self, plain: Mapping[str, Any]) -> str:

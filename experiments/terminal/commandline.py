@@ -42,11 +42,7 @@ class _PastHydraError(BaseException):
 
 
 def require_folder(name: str, directory: Path) -> None:
-    """Check the argument of a command that takes a folder of runs.
-
-    Args:
-        name: The name of the command.
-        directory: The argument.
+    """Check the argument of the command `name` that takes a folder of runs.
 
     Raises:
         CommandError: it is not a folder. The message names the folder that was probably meant, or the studies here.
@@ -63,12 +59,7 @@ def require_folder(name: str, directory: Path) -> None:
 
 
 def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
-    """The error of one run of a sweep.
-
-    Args:
-        own: The overrides that distinguish it from the other runs.
-        error: Its error.
-    """
+    """The error of one run of a sweep; `own` are the overrides that distinguish it from the other runs."""
     return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
 
 
@@ -95,9 +86,7 @@ def past_hydra() -> Iterator[None]:
 def call(app: Callable[..., object], *config: DictConfig) -> None:
     """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
 
-    Args:
-        app: A function decorated with `hydra.main`.
-        config: Its configuration; without one, Hydra composes it from the command line.
+    Without a configuration, Hydra composes it from the command line.
     """
     try:
         app(*config)

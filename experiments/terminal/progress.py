@@ -124,12 +124,7 @@ class SweepProgress(Bar):
         self._description, self._pace, self._last_line = description, Pace(), time.monotonic()
 
     def update(self, ended: Collection[int], parts: Mapping[int, float]) -> None:
-        """Show the progress of the sweep.
-
-        Args:
-            ended: The indices of the runs that have ended.
-            parts: The finished fraction (0..1) of runs in progress, by index.
-        """
+        """Show the indices of the runs that have ended, and the finished fractions (0..1) of those in progress."""
         done = sum(self._costs[k] for k in ended) + sum(self._costs[k] * part for k, part in parts.items())
         label = f"{self._description} {len(ended)}/{len(self._costs)}"
         left = _left_text(self._pace.left(done / self._total))

@@ -92,13 +92,7 @@ def study_page(
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
-    """Write rows as CSV in one step; None becomes an empty field.
-
-    Args:
-        path: The path of the file.
-        rows: At least one unless `columns` are given.
-        columns: Empty for those of the first row.
-    """
+    """Write rows as CSV in one step; None becomes an empty field. Without `columns`, the first row names them."""
     with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns or list(rows[0]), lineterminator="\n")
         writer.writeheader()
