@@ -152,16 +152,12 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     text = unknown(section or "configuration", key, valid, "key")
     if section == "workload" and not valid:
         text = text.replace("there are no keys", "no workload is chosen; write workload=...")
-    return text + _elsewhere(section, key)
-
-
-def _elsewhere(section: str, key: str) -> str:
-    """The other options of a section that have the key, e.g. other agents."""
+    # Other options of the section may have the key, e.g. other agents.
     made = offered(section) or offered(f"hydra/schema/{section}")
     # `in` of a node leaves out keys whose value is missing, and a set of its keys does not.
     having = sorted(f"{section}={name}" for name, make in made.items() if key in set(OmegaConf.structured(make())))
     several = " and ".join(filter(None, [", ".join(having[:-1]), *having[-1:]]))
-    return f"; {several} {'has' if len(having) == 1 else 'have'} it" if having else ""
+    return f"{text}; {several} {'has' if len(having) == 1 else 'have'} it" if having else text
 
 
 def _no_list(error: HydraException) -> str:

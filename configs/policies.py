@@ -14,7 +14,7 @@ _SHIPPED = Path(__file__).resolve().parent.parent / "agents" / "policies"
 
 def shipped_policy(name: str) -> str:
     """The path of a shipped policy."""
-    return str(_SHIPPED / f"{name}.safetensors")
+    return str(_SHIPPED / f"{name}{POLICY_SUFFIX}")
 
 
 def policy_path(key: str, given: str) -> str:

@@ -158,11 +158,8 @@ def _seeds() -> Iterator[tuple[str, str, str]]:
 
 def _agents() -> Iterator[tuple[str, str, str]]:
     """The agents. Their files are parsed and not imported, because an import would load torch."""
-    for path in [
-        *sorted(_AGENTS.glob("[a-z]*.py")),
-        _AGENTS / "rllib" / "agent.py",
-        *(path for _, path in files("agents", "*.py")),
-    ]:
+    own = [*sorted(_AGENTS.glob("[a-z]*.py")), _AGENTS / "rllib" / "agent.py"]
+    for path in [*own, *(path for _, path in files("agents", "*.py"))]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         if {"Config", "Agent"} <= classes.keys():

@@ -125,11 +125,9 @@ def sweep(
     if seeds is not None:
         if "seed" in axes:
             raise ConfigError(f"seeds: {seeds} and seed={values['seed']}; give one of them")
-        if not isinstance(seeds, Iterable):
-            if not isinstance(seeds, int) or seeds < 1:
-                raise ConfigError(f"seeds: {seeds} is neither a list of seeds nor their number")
-            seeds = range(1, seeds + 1)
-        axes["seed"] = list(seeds)
+        if not isinstance(seeds, Iterable) and (not isinstance(seeds, int) or seeds < 1):
+            raise ConfigError(f"seeds: {seeds} is neither a list of seeds nor their number")
+        axes["seed"] = list(range(1, seeds + 1) if isinstance(seeds, int) else seeds)
     if workers is not None and workers < 1:
         raise ConfigError(f"workers: {workers} is less than 1; None = one per core")
     for key, several in axes.items():

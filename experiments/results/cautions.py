@@ -106,13 +106,11 @@ def say_cautions(name: str, results: Iterable[Mapping[str, Any]], silent: Collec
     by_kind: dict[str, list[str]] = {}
     for result in every:
         for kind, text in (result.get("warnings") or {}).items():
-            if kind not in silent:
-                by_kind.setdefault(kind, []).append(text)
-    for texts in by_kind.values():
-        runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
-        print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
-    if copies := copies_text(every):
-        print(f"{name}: warning: {copies}", file=sys.stderr, flush=True)
+            by_kind.setdefault(kind, []).append(text)
+    said = [texts for kind, texts in by_kind.items() if kind not in silent]
+    several = [f"{len(texts)} of {len(every)} runs, for example: " * (len(every) > 1) + texts[0] for texts in said]
+    for text in filter(None, [*several, copies_text(every)]):
+        print(f"{name}: warning: {text}", file=sys.stderr, flush=True)
 
 
 def _scale(numbers: Mapping[str, Any]) -> str | None:

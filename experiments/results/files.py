@@ -68,11 +68,10 @@ def remove_if_unused(directory: Path, parents: bool = True) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # a folder is not empty
-            directory.rmdir()
-            for parent in directory.absolute().parents:
-                if parents and Path.cwd() in parent.parents:
-                    parent.rmdir()
+        inside = [parent for parent in directory.absolute().parents if parents and Path.cwd() in parent.parents]
+        for folder in (directory, *inside):
+            with suppress(OSError):  # it is not empty, or another block has removed it
+                folder.rmdir()
         raise
 
 
@@ -111,13 +110,10 @@ def read_result(directory: Path) -> dict[str, Any] | None:
         DamagedError: the file cannot be read, does not match its checksum, or does not hold a mapping.
     """
     path = directory / RESULT_FILE
-    try:
-        with read_with_care(path):
-            result = json.loads(read_plain(path).decode("utf-8"))
-    except DamagedError as error:
-        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+    with read_with_care(path):
+        if not path.exists():
             return None
-        raise
+        result = json.loads(read_plain(path).decode("utf-8"))
     if not isinstance(result, dict):
         raise DamagedError(path, f"it holds a {type(result).__name__} and not a mapping")
     if result.get("checksum") != _own_checksum(result):
@@ -216,9 +212,7 @@ def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], l
 def _jsonable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_jsonable(item) for item in value]

@@ -21,8 +21,6 @@ from ..terminal.progress import Report
 from ..workload.run import bytes_of_jobs, require_finished
 from .one_run import execute, prepare
 
-_COST_OF_TABLE = 5_000.0  # simulated ns that take about as long as a table
-
 
 class Kind(ABC):
     """A kind of run: its configuration, its folder, its result and its execution. Instances have no state."""
@@ -78,7 +76,7 @@ class Kind(ABC):
 
     def overwrites(self, plain: Mapping[str, Any]) -> bool:
         """Whether to repeat a finished run."""
-        return bool(plain["overwrite"])
+        return bool(plain.get("run", plain)["overwrite"])
 
 
 class SimulationKind(Kind):
@@ -117,10 +115,6 @@ class SimulationKind(Kind):
         facts = prepare(plain).facts()
         return int(facts["memory_estimate_bytes"]), int(facts["terminals"])
 
-    def overwrites(self, plain: Mapping[str, Any]) -> bool:
-        """See `Kind`."""
-        return bool(plain["run"]["overwrite"])
-
 
 class TableKind(Kind):
     """A forwarding table: `flitgym route`."""
@@ -140,10 +134,6 @@ class TableKind(Kind):
         from ..table_quality.one_table import obtain
 
         obtain(OmegaConf.create(plain), directory, report, keep_refusals=True)
-
-    def cost(self, plain: Mapping[str, Any]) -> float:
-        """See `Kind`."""
-        return _COST_OF_TABLE
 
     def alike(self, plain: Mapping[str, Any]) -> str:
         """See `Kind`."""
@@ -209,14 +199,9 @@ def _of_block(common: Sequence[str], block: Mapping[str, Any], directory: Path) 
     groups = kind.root.groups
     if kind is SIMULATIONS:  # groups vary before single keys
         sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in groups)}
-    for values, *joint in itertools.product(_product(sweep), *block.get("together", ())):
-        chosen = functools.reduce(operator.or_, joint, values)
+    for values, *joint in itertools.product(itertools.product(*sweep.values()), *block.get("together", ())):
+        chosen = functools.reduce(operator.or_, joint, dict(zip(sweep, values, strict=True)))
         options = (f"{key}={value}" for key, value in chosen.items() if key in groups)
         own = {key: value for key, value in chosen.items() if key not in groups}
         plain = kind.root.resolved((*first, *options), own)
         yield PlannedRun(plain, directory / kind.folder(plain), kind)
-
-
-def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    for values in itertools.product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))

@@ -24,9 +24,8 @@ from .launcher import HERE, Launcher, warm
 from .memory import most_at_once, needs_of
 from .plan import Kind, PlannedRun, expand
 
-__all__ = ["WORKERS", "PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
+__all__ = ["PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
 
-WORKERS = CORES
 _LOOK_SECONDS = 0.25
 _REPORT_EVERY_SECONDS = 0.3
 _LISTED = 40  # largest sweep whose finished runs are listed; a larger sweep only counts them
@@ -89,7 +88,7 @@ def run_all(
     todo = [run for run in distinct if known[run.directory] is None]
     needs, terminals = needs_of(todo, check)
     workers = workers or launcher.workers
-    most = workers or WORKERS
+    most = workers or CORES
     if not launcher.kind:
         most = most_at_once(list(needs.values()), min(most, len(distinct)))
     elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
@@ -99,8 +98,8 @@ def run_all(
         text += f", {most} at a time"
     if largest := max(needs.values(), default=0):
         text += f", up to {largest / 1e9:.2g} GB each"
-    if not launcher.kind and most < min(workers or WORKERS, len(distinct)):
-        text += f" (memory is too small for {workers or WORKERS})"
+    if not launcher.kind and most < min(workers or CORES, len(distinct)):
+        text += f" (memory is too small for {workers or CORES})"
     print(text, file=sys.stderr, flush=True)
     for run in distinct if len(runs) <= _LISTED else ():
         if (result := known[run.directory]) is not None:
@@ -125,7 +124,7 @@ def run_all(
 def prepare(launcher: Launcher, runs: int) -> None:
     """Start the processes of this machine for a number of runs. They import while the command plans."""
     if not launcher.kind:
-        with warm(min(launcher.workers or WORKERS, runs)) as executor:
+        with warm(min(launcher.workers or CORES, runs)) as executor:
             for _ in range(executor.most):
                 executor.submit(_ready)
 

@@ -147,25 +147,22 @@ def run_command(name: str, command: Callable[[], object]) -> int:
     try:
         refuse_valueless_groups(sys.argv[1:])
         command()
+        return 0
     except CommandError as error:
-        return _fail(name, str(error), error.status)
+        message, status = str(error), error.status
     except (HydraException, OmegaConfBaseException, YAMLError, ConfigError) as error:
-        return _fail(name, explain(error), EXIT_BAD_CONFIG)
+        message, status = explain(error), EXIT_BAD_CONFIG
     except (CoreError, DamagedError) as error:
-        return _fail(name, str(error), EXIT_RUN_FAILED)
+        message, status = str(error), EXIT_RUN_FAILED
     except BrokenPipeError:
         raise
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)
+        message, status = f"{error.strerror or error}{where}", EXIT_RUN_FAILED
     except KeyboardInterrupt as interruption:
         kept = str(interruption) or "finished runs are kept, start again to continue"
-        return _fail(name, f"interrupted; {kept}", EXIT_INTERRUPTED)
+        message, status = f"interrupted; {kept}", EXIT_INTERRUPTED
     finally:
         del os.environ["HYDRA_FULL_ERROR"]
-    return 0
-
-
-def _fail(name: str, message: str, status: int) -> int:
     print(f"{name}: {message}", file=sys.stderr)
     return status

@@ -211,18 +211,11 @@ def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) ->
     if not blame["flits"].size:
         return None
     packets = np.array([[job["packets"]] for job in jobs], dtype=float)
-
-    def per_packet(total: NDArray[Any]) -> list[list[float | None]]:
-        return [
-            [float(ns / count[0]) if count[0] else None for ns in row]
-            for row, count in zip(total.sum(axis=0), packets, strict=True)
-        ]
-
-    return {
-        "jobs": [job["name"] for job in jobs],
-        "wait_ns_per_packet": per_packet(blame["wait_packet_ns"]),
-        "stall_ns_per_packet": per_packet(blame["stall_packet_ns"]),
-    }
+    numbers: dict[str, Any] = {"jobs": [job["name"] for job in jobs]}
+    for key in ("wait", "stall"):
+        means = blame[f"{key}_packet_ns"].sum(axis=0) / np.maximum(packets, 1)
+        numbers[f"{key}_ns_per_packet"] = np.where(packets > 0, means, None).tolist()
+    return numbers
 
 
 def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None:
