@@ -49,10 +49,7 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
 def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> DictConfig:
     """A primary configuration composed by Hydra, on the search path of the running command of flitgym if there is one.
 
-    Args:
-        name: Name of the file, without `.yaml`.
-        overrides: As on the command line.
-        hydra: Whether to include Hydra's own section.
+    With `hydra`, it includes Hydra's own section.
 
     Raises:
         ConfigError: a preset cannot be read.

@@ -97,14 +97,7 @@ def _without_component(found: re.Match[str]) -> str:
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
-    """Refuse `topology=null` and `topology=3`, for which Hydra does not name the group, and `topology.name=`.
-
-    Args:
-        words: Overrides as they were typed.
-
-    Raises:
-        ConfigError: names the group, the value and the valid options.
-    """
+    """Refuse `topology=null` and `topology=3`, for which Hydra does not name the group, and `topology.name=`."""
     for word in words:
         key, _, value = word.partition("=")
         if re.fullmatch(r"null|true|false|[-\d.]+", value) and (options := options_of(key)):
@@ -118,12 +111,7 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
 def refuse_added(config: DictConfig, where: str = "") -> None:
     """Refuse keys that the types of a configuration do not have. Hydra lets `+key=value` add any key.
 
-    Args:
-        config: A composed configuration, or a section of it.
-        where: The key of the section.
-
-    Raises:
-        ConfigError: names the key, the valid keys and the nearest one.
+    For a section of a configuration, `where` is its key.
     """
     kind = OmegaConf.get_type(config)
     valid = {field.name for field in fields(kind)} if is_dataclass(kind) else set(config)

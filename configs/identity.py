@@ -75,9 +75,6 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     The contents of files are hashed instead of their paths. The same path with another Q-table, policy or GOAL schedule
     is another run. The provenance in a policy file is not hashed.
 
-    Args:
-        config: As Hydra composes it, or resolved.
-
     Raises:
         OSError: a file cannot be read: `run.load_q_table`, a file of the topology, of the routing (`path`, `file`,
             `demand`) or of the traffic, or a GOAL file.
@@ -142,11 +139,7 @@ def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[st
 
 
 def study_folder(*, _root_: Mapping[Any, Any]) -> str:
-    """The name of a study, checked to be a folder's name in `results/`.
-
-    Raises:
-        ConfigError: it is empty, a path, or longer than file systems allow.
-    """
+    """The name of a study; a ConfigError if it is empty, a path, or longer than file systems allow."""
     name = str(_root_["study"])
     fits = name.strip(". ") and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME and name.isprintable()
     if fits and not set(name) & set("/\\"):

@@ -17,11 +17,7 @@ _ROUNDED = 0.01  # of a time
 
 
 def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, str]:
-    """The `warnings` of a result, by kind.
-
-    Args:
-        config: The configuration of the run.
-        numbers: The fields of the result so far.
+    """The `warnings` of a result, by kind, from the configuration and the fields of the result so far.
 
     Returns:
         `cold_table`: a routing that learns was measured before its table had settled.
@@ -56,12 +52,7 @@ def outages(events: Any) -> dict[str, float]:
 
 
 def late_events(config: Mapping[str, Any], simulated_ns: float | None) -> str | None:
-    """The warning about `failures.events` after the end of a run; None if there are none.
-
-    Args:
-        config: The configuration of the run.
-        simulated_ns: The end of the run; None: unknown.
-    """
+    """The warning about `failures.events` after the end of a run; None if there are none, or the end is unknown."""
     if simulated_ns is None:
         return None
     late = [event for event, down_ns in outages(core_failures(config).get("events")).items() if down_ns >= simulated_ns]
@@ -97,10 +88,7 @@ def _threads(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | Non
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]], silent: Collection[str] = ()) -> None:
     """Print the warnings of results on stderr: each kind once, with the number of runs if there are several.
 
-    Args:
-        name: The command.
-        results: The results.
-        silent: Kinds that are expected in these runs, such as `saturated` for curves beyond saturation.
+    `silent` kinds are expected in these runs, such as `saturated` for curves beyond saturation.
     """
     every = list(results)
     by_kind: dict[str, list[str]] = {}

@@ -27,12 +27,9 @@ class Executor(concurrent.futures.Executor, ABC):
 
     @abstractmethod
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
-        """Call `fn(*args, report)` in a worker; returns a future.
+        """Call `fn(*args, report)` in a worker; returns a future. `fn` is defined at the top level of a module.
 
-        Args:
-            fn: A function that is defined at the top level of a module.
-            args: The arguments of the call.
-            kwargs: `memory`, the bytes that the call will probably take, for executors that schedule by memory.
+        `kwargs` has `memory`, the bytes that the call will probably take, for executors that schedule by memory.
         """
 
     def batch(self) -> AbstractContextManager[Any]:
@@ -51,14 +48,9 @@ def call_elsewhere(
     cpus: float,
     report: Callable[[Any], object] = lambda part: None,
 ) -> tuple[Exception | None, Any]:
-    """Make a call in a process of another machine. Return the error of the call and its value.
+    """Make a call in a process of another machine, in the folder of the command.
 
-    Args:
-        fn: The function.
-        arguments: Its arguments without `report`.
-        folder: The folder of the command.
-        cpus: The cores of the process, which are the threads of a run with `run.threads=0`.
-        report: The last argument.
+    Returns the error of the call and its value. `cpus` are the threads of a run with `run.threads=0`.
     """
     os.environ[RUNS_AT_ONCE] = str(max(1, int(CORES // max(1.0, cpus))))
     try:

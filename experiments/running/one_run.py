@@ -120,15 +120,9 @@ def execute(config: Config, directory: Path, report: Report) -> dict[str, Any]:
 def simulated(
     config: Config, report: Report, built: Callable[[], object] = lambda: None
 ) -> tuple[dict[str, Any], dict[str, Columns], Simulation]:
-    """Run `config` without writing a file.
+    """Run `config` without writing a file. `built` is called when the network is built, before the first cycle.
 
-    Args:
-        config: The configuration.
-        report: Receives the progress.
-        built: Called when the network is built, before the first cycle.
-
-    Returns:
-        The result, the tables by name, and the simulation. Exceptions are as in `obtain`.
+    Returns the result, the tables by name, and the simulation. Exceptions are as in `obtain`.
     """
     began = time.process_time()
     simulation = prepare(config)

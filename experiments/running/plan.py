@@ -37,13 +37,7 @@ class Kind(ABC):
 
     @abstractmethod
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """Run in this process, and write the result into `directory`.
-
-        Args:
-            plain: The resolved configuration.
-            directory: The folder of the result.
-            report: Receives the progress.
-            words: The overrides that gave `plain`, if they are known.
+        """Run in this process, and write the result into `directory`. `words` are the overrides that gave `plain`.
 
         Raises:
             ConfigError: the configuration cannot run.

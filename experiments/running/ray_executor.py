@@ -23,14 +23,9 @@ _MOST_REPORTS = 1000  # taken from the queue at a time
 
 
 class RayExecutor(Executor):
-    """Executes each call as a task.
+    """Executes each call as a task. The arguments are those of `Launcher.executor` and the fields of `Launcher`.
 
-    Args:
-        kind: "ray".
-        workers: Number of parallel calls; None: as many as the cluster has CPUs for, including nodes that join later.
-        folder: The folder of the results, which every node must see.
-        description: Ignored.
-        settings: `address`, `cpus_per_run` and `memory_gb_per_run` of the launcher (`configs/launchers.py`).
+    Without `workers`, as many calls are parallel as the cluster has CPUs for, including nodes that join later.
     """
 
     tries = 2  # if a run's worker dies twice, the run itself is probably the cause

@@ -21,14 +21,9 @@ _OF_EXECUTOR = ("max_num_timeout",)
 
 
 class SubmititExecutor(Executor):
-    """Executes each call as a job.
+    """Executes each call as a job. The arguments are those of `Launcher.executor` and the fields of `Launcher`.
 
-    Args:
-        kind: "slurm", or "local" for processes of this machine.
-        workers: Number of parallel calls; None: `array_parallelism` of the section, or one per core for "local".
-        folder: The folder of the results, which every node must see.
-        description: The name of the jobs.
-        settings: The settings of the launcher (`configs/launchers.py`).
+    Without `workers`, `array_parallelism` jobs are parallel, or one per core for "local".
     """
 
     def __init__(

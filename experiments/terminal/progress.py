@@ -65,10 +65,7 @@ def in_notebook() -> bool:
 class Bar:
     """A context manager with a progress bar on stderr, so that standard output can be piped.
 
-    Args:
-        shown: Whether there is a bar.
-        total: The value of a full bar.
-        after: Seconds until it appears. Work that ends before shows none.
+    The bar appears `after` some seconds, so work that ends before shows none.
     """
 
     def __init__(self, shown: bool, total: float = 1.0, after: float = 0.0) -> None:
@@ -109,12 +106,7 @@ def _bar() -> "Progress":
 
 
 class SweepProgress(Bar):
-    """Progress of many runs: a bar on a terminal or in a notebook, a line every 15 s in a log file.
-
-    Args:
-        description: The label of the sweep.
-        costs: The cost of each run, in the same arbitrary unit.
-    """
+    """Progress of runs with these costs: a bar on a terminal or in a notebook, a line every 15 s in a log file."""
 
     def __init__(self, description: str, costs: Sequence[float]) -> None:
         # Half by cost and half by number, because even the shortest run reads and writes files.
@@ -171,7 +163,7 @@ class RunBar(Bar):
 
     Args:
         shown: Whether there is a bar.
-        after: Seconds until it appears. A run that ends before shows none.
+        after: Seconds until it appears.
         say: Receives the seconds that the whole run will take, if they exceed a minute, once a tenth of the run is
             done. Receives them again when they have doubled, because a network that fills up slows down.
     """
