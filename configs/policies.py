@@ -51,11 +51,7 @@ def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
 
 
 def with_files(words: Iterable[str]) -> list[str]:
-    """Overrides in which `routing=<file>.safetensors` is the routing `policy` with this file.
-
-    Raises:
-        ConfigError: the file does not exist.
-    """
+    """Overrides in which `routing=<file>.safetensors` is the routing `policy` with this existing file."""
     found: list[str] = []
     for word in words:
         found.append(word)
@@ -82,10 +78,6 @@ def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
 
 
 def require_policy_file(routing: Mapping[Any, Any]) -> None:
-    """Refuse the routing `policy` without a file, whose weights would be zeros.
-
-    Raises:
-        ConfigError: the section `routing` names no file.
-    """
+    """Refuse the routing `policy` without a file, whose weights would be zeros."""
     if routing["name"] == "policy" and not routing["path"]:
         raise ConfigError("routing.path: name a policy file of flitgym train, or use routing=dqn_dragonfly")

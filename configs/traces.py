@@ -32,11 +32,7 @@ def file_hash(key: str, path: str | Path, content: Callable[[bytes], bytes] | No
 
 
 def trace_hash(key: str, path: str) -> str:
-    """A hash of a trace's content. In a folder, the names of the files inside count, since they may name ranks.
-
-    Raises:
-        ConfigError, OSError: as `file_hash`.
-    """
+    """A hash of a trace's content. In a folder, the names of the files inside count, since they may name ranks."""
     place = Path(path)
     if not place.is_dir():
         return file_hash(key, path)

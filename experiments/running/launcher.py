@@ -86,10 +86,9 @@ os.register_at_fork(after_in_child=_kept.clear)  # a fork copies no threads, and
 
 @contextmanager
 def warm(most: int | None = None) -> Iterator[LocalExecutor]:
-    """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree.
+    """Processes of this machine, by default as many as the previous sweep had.
 
-    Args:
-        most: Number of processes; None: that of the previous sweep.
+    A sweep takes over the processes of the previous one if their settings agree.
     """
     most = most or (_kept[0][0].most if _kept else CORES)
     surroundings = (most, dict(os.environ), list(sys.path))

@@ -22,10 +22,8 @@ _KILL_AFTER_SECONDS = 0.8  # time for a worker to end before it is killed
 class LocalExecutor(Executor):
     """Executes calls in processes that stay for the next call, so that only the first call waits for imports.
 
-    Each process has a thread here, which gives it the calls and waits for the answers.
-
-    Args:
-        workers: Largest number of processes. A process is started when a call needs it.
+    Each process has a thread here, which gives it the calls and waits for the answers. At most `workers` processes are
+    started, each when a call needs it.
     """
 
     def __init__(self, workers: int) -> None:
@@ -87,11 +85,7 @@ def _died(status: int) -> str:
 
 
 class _Worker:
-    """A worker process and the connection to it.
-
-    Args:
-        workers: Number of workers that share the cores.
-    """
+    """A worker process, which shares the cores with others, and the connection to it."""
 
     def __init__(self, workers: int) -> None:
         ours, theirs = socket.socketpair()

@@ -19,7 +19,7 @@ from ...simcore.plugins import versions
 from ..results.cautions import cautions
 from ..results.files import finished, remove_if_unused, require_writable, write_arrays, write_result, write_table
 from ..results.message_matrix import matrices
-from ..results.names import Columns, Names
+from ..results.names import Columns, channel_names
 from ..terminal.progress import Report
 from ..workload.run import Limits, run_workload
 from .executor import cores_of_a_run
@@ -52,12 +52,7 @@ class Phases:
 
     @classmethod
     def of(cls, run: Config, simulation: Simulation) -> "Phases":
-        """Round the times of the `run` section to cycles.
-
-        Raises:
-            ConfigError: a time is negative, a window is shorter than one cycle, or the run would pass the end of
-                simulated time.
-        """
+        """Round the times of the `run` section to cycles; a ConfigError names a time that cannot be simulated."""
         cycle_ns, cycles = simulation.cycle_ns, {}
         for key in ("warmup_ns", "measure_ns", "drain_max_ns", "series_interval_ns"):
             if not (run[key] >= 0 and math.isfinite(run[key])):
@@ -244,7 +239,7 @@ def _run_windows(simulation: Simulation, config: Config, report: Report) -> tupl
         tables["series"] = simulation.series()
     if run["channels"]:
         channels = simulation.channels()
-        tables["channels"] = channels | Names.of(simulation).of_channels(channels)
+        tables["channels"] = channels | channel_names(simulation, channels)
     return numbers, tables
 
 

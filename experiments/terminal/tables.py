@@ -29,13 +29,7 @@ def console(columns: int) -> Console:
 
 
 def terminal_table(heads: Iterable[str], left: Sequence[str] = (), title: str | None = None) -> Table:
-    """An empty table for the terminal.
-
-    Args:
-        heads: The heads of the columns.
-        left: The heads whose columns are aligned to the left.
-        title: Above the table.
-    """
+    """An empty table for the terminal. The columns of the heads in `left` are aligned to the left."""
     from rich import box
     from rich.table import Table
 
@@ -72,7 +66,7 @@ def study_page(
     tables: Mapping[str, str],
     footnote: str = "",
 ) -> str:
-    """The Markdown page of a study: its command, notes, failed runs, figure and tables.
+    """The Markdown page of a study.
 
     Args:
         title: The title of the page.
