@@ -208,9 +208,11 @@ class Root:
                 config = compose_root(f"{group}/{option}", [])
             if set(config) != {group}:
                 raise _UnusualError  # the option sets other sections
+            section: Any = config[group]
             types = node_of(root_schema(self.name))
-            typed = not OmegaConf.is_missing(types, group)
-            self._options[group, option] = OmegaConf.merge(types[group], config[group]) if typed else config[group]
+            if not OmegaConf.is_missing(types, group):
+                section = OmegaConf.merge(types[group], section)
+            self._options[group, option] = section
         return self._options[group, option]
 
 

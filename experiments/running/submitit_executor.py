@@ -55,7 +55,7 @@ class SubmititExecutor(Executor):
 
     def batch(self) -> AbstractContextManager[Any]:
         """See `Executor`. The calls become one array of jobs."""
-        return self._executor.batch()  # type: ignore[no-any-return]
+        return self._executor.batch()
 
     def parts(self) -> Mapping[Any, float]:
         """See `Executor`. Jobs report no progress; the futures of those that have ended become done."""

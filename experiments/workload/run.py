@@ -205,7 +205,8 @@ def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) ->
     numbers: dict[str, Any] = {"jobs": [job["name"] for job in jobs]}
     for key in ("wait", "stall"):
         means = blame[f"{key}_packet_ns"].sum(axis=0) / np.maximum(packets, 1)
-        numbers[f"{key}_ns_per_packet"] = np.where(packets > 0, means, None).tolist()
+        known: Any = np.where(packets > 0, means, None)
+        numbers[f"{key}_ns_per_packet"] = known.tolist()
     return numbers
 
 
