@@ -150,12 +150,7 @@ def study_folder(*, _root_: Mapping[Any, Any]) -> str:
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:
-    """The name of a run's directory: readable, stable, and different for different configurations.
-
-    Raises:
-        ConfigError: the seed is invalid.
-        ConfigError, OSError: as `config_hash`.
-    """
+    """The name of a run's directory: readable, stable, and different for different configurations."""
     check_seed(_root_["seed"])
     what = workload_label(_root_["workload"]) if has_workload(_root_) else _traffic_label(_root_["traffic"])
     # File systems allow 255 bytes in total.

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from omegaconf import OmegaConf
 from ..configs import compose, core_failures
 from .plotting.drawing import save_figure
 from .plotting.topology_picture import draw_topology
-from .terminal.commandline import CommandError, run_command
+from .terminal.commandline import CommandError, main_of
 
 NAME = "flitgym draw"
 FOLDER = Path("results/drawings")
@@ -69,8 +68,4 @@ def draw(words: Sequence[str]) -> list[Path]:
 
 def main() -> None:
     """Entry point of the command."""
-    words = sys.argv[1:]
-    if not words or {"-h", "--help"} & set(words):
-        print(_USAGE, end="")
-        sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: print(*draw(words), sep="\n")))
+    main_of(NAME, _USAGE, lambda words: "\n".join(map(str, draw(words))))

@@ -7,7 +7,6 @@ flitgym trace convert Fin5.bin Fin5.goal
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +16,7 @@ from ..configs import unknown
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
-from .terminal.commandline import CommandError, run_command
+from .terminal.commandline import CommandError, main_of
 from .terminal.words import parse
 from .traces.measure import Course, course_of, facts_of, loggops_parameters
 from .traces.text import lines_of, model_text
@@ -124,8 +123,4 @@ def run(words: Sequence[str]) -> str:
 
 def main() -> None:
     """Entry point of the command."""
-    words = sys.argv[1:]
-    if not words or {"-h", "--help"} & set(words):
-        print(_USAGE, end="")
-        sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: print(run(words))))
+    main_of(NAME, _USAGE, run)

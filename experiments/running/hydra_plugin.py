@@ -95,9 +95,8 @@ class Sweep:
     def main(self, compose: Callable[[], object], conclude: Callable[[], object]) -> None:
         """The body of a command.
 
-        Args:
-            compose: Calls the Hydra application, which executes one run, or this sweep.
-            conclude: Called at the end, if there is no error but those of runs.
+        `compose` calls the Hydra application, which executes one run or this sweep. `conclude` follows if there is no
+        error but those of runs.
         """
 
         def command() -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from hydra.errors import HydraException
 from omegaconf import DictConfig
@@ -124,6 +125,15 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     words = in_numbers(with_files(word for word in sys.argv[1:] if word not in flags))
     sys.argv[1:] = [*flags, *words]
     call(app)
+
+
+def main_of(name: str, usage: str, run: Callable[[Sequence[str]], str]) -> NoReturn:
+    """The entry point of a command without Hydra: prints the text that `run` makes of the words, or the usage."""
+    words = sys.argv[1:]
+    if not words or {"-h", "--help"} & set(words):
+        print(usage, end="")
+        sys.exit(0 if words else 2)
+    sys.exit(run_command(name, lambda: print(run(words))))
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:
