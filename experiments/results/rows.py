@@ -66,7 +66,7 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _port_buffer(columns: Mapping[str, Any], vcs: int) -> int:
-    """Flits of all input buffers of a port. `router.buffer_total` is divided as in simcore/src/core/router_setup.cpp."""
+    """Flits of a port's input buffers. `router.buffer_total` is divided as in simcore/src/core/router_setup.cpp."""
     depth, output = columns["router.input_buffer_flits"], columns["router.output_buffer_flits"]
     if total := columns.get("router.buffer_total"):
         depth = total // vcs * depth // (depth + output)
