@@ -3,7 +3,8 @@
 Large modules are imported only for drawing, so that a sweep whose runs are all finished ends immediately.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -55,13 +56,17 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
 
     for path in old:
         path.unlink()  # it may show another set of runs
-    with warm() as workers:  # which draw while this process writes the table
+    with warm() as workers:  # which draw while this process writes the table and draws the report
         drawings = [workers.submit(_draw, rows, str(directory / FIGURE), kind) for kind in formats]
         write_gathered(directory, rows)
         from ..report.page import figures_in, write_report
 
+        def figures() -> Iterator[Path]:
+            wait(drawings)
+            yield from figures_in(directory)
+
+        report = write_report(directory, directory.resolve().name, results, figures())
         pictures = [path for drawing in drawings for path in drawing.result()]
-    report = write_report(directory, directory.resolve().name, results, figures_in(directory))
     return [directory / ROWS_FILE, *pictures, report]
 
 
