@@ -6,25 +6,21 @@ Importing this package registers the schema, so that every entry point and every
 from .composition import compose
 from .errors import explain, refuse_added, unknown
 from .identity import config_hash, core_failures, core_sections, draws_failures, file_label, run_id
-from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, traces_of, workload_label
+from .jobs import WINDOWS, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers
 from .plot import PLOT_FORMATS, plot_formats
-from .schema import FAILING, GROUPS, KINDS, register_schema
+from .schema import GROUPS, KINDS, register_schema
 from .source import CONFIG_DIR, register_source
-from .warmup import cold_table
 
 __all__ = [
     "CONFIG_DIR",
-    "FAILING",
     "GROUPS",
     "KINDS",
     "PLOT_FORMATS",
     "WINDOWS",
-    "cold_table",
     "compose",
     "config_hash",
     "core_failures",
-    "core_jobs",
     "core_sections",
     "draws_failures",
     "explain",
@@ -33,7 +29,6 @@ __all__ = [
     "plot_formats",
     "refuse_added",
     "refuse_unused",
-    "register_schema",
     "run_id",
     "traces_of",
     "unknown",

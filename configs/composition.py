@@ -1,15 +1,16 @@
 """Composes configurations. Hydra composes single configurations; a sweep joins options that Hydra has composed once.
 
 Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option sets only the
-section of its group. So `Composer` composes each option once and joins the sections. Hydra itself composes unusual
-overrides (`+key`, packages, options that set other sections) and reports every error.
+section of its group. So `Root` composes each option alone, once per process, and joins the sections. Hydra itself
+composes unusual overrides (`+key`, packages, options that set other sections) and reports every error.
 """
 
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
@@ -18,15 +19,16 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
 from hydra.version import VersionBase
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, flag_override
 from omegaconf.errors import OmegaConfBaseException
 
 from ..simcore import ConfigError
+from ..simcore.plugins import files
 from .errors import explain, refuse_added, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import with_files
 from .quantities import in_number, in_numbers
-from .schema import GROUPS
+from .schema import GROUPS, node_of, root_schema
 from .source import CONFIG_DIR, options_of
 
 # Errors of a configuration that cannot be composed (Hydra, OmegaConf) or cannot run (flitgym).
@@ -47,10 +49,7 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
 def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> DictConfig:
     """A primary configuration composed by Hydra, on the search path of the running command of flitgym if there is one.
 
-    Args:
-        name: Name of the file, without `.yaml`.
-        overrides: As on the command line.
-        hydra: Whether to include Hydra's own section.
+    With `hydra`, it includes Hydra's own section.
 
     Raises:
         ConfigError: a preset cannot be read.
@@ -82,9 +81,12 @@ def _composed(name: str, overrides: Sequence[str], hydra: bool) -> DictConfig:
         raise ConfigError(explain(error)) from error
 
 
-@dataclass(frozen=True)
+class _UnusualError(Exception):
+    """Raised inside `Root` if only Hydra can compose the overrides."""
+
+
 class Root:
-    """The primary configuration of a command.
+    """The primary configuration of a command. Each option is composed once and kept.
 
     Args:
         name: Name of the file, without `.yaml`.
@@ -93,9 +95,14 @@ class Root:
             keys.
     """
 
-    name: str
-    groups: tuple[str, ...]
-    check: Callable[[Mapping[Any, Any], Iterable[str]], None]
+    def __init__(
+        self, name: str, groups: tuple[str, ...], check: Callable[[Mapping[Any, Any], Iterable[str]], None]
+    ) -> None:
+        self.name, self.groups, self._check = name, groups, check
+        self._sources: object = None  # of everything that is kept
+        self._options: dict[tuple[str, str], DictConfig] = {}
+        self._chosen: dict[tuple[tuple[str, str], ...], DictConfig] = {}
+        self._by_hydra: dict[tuple[str, ...], DictConfig] = {}
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """Compose by Hydra, and check.
@@ -105,31 +112,8 @@ class Root:
         """
         config = compose_root(self.name, overrides)
         refuse_added(config)
-        self.check(config, overrides)
+        self._check(config, overrides)
         return config
-
-
-SIMULATION = Root("config", (*GROUPS, "run"), refuse_unused)
-
-
-class _UnusualError(Exception):
-    """Raised inside `Composer` if only Hydra can compose the overrides."""
-
-
-class Composer:
-    """Composes the configurations of many runs. Each option is composed once and kept.
-
-    Args:
-        root: The primary configuration of the command.
-    """
-
-    def __init__(self, root: Root) -> None:
-        self.root = root
-        self.left_to_hydra = 0  # number of runs that Hydra composed
-        self._options: dict[tuple[str, str], DictConfig] = {}
-        self._chosen: dict[tuple[tuple[str, str], ...], DictConfig] = {}
-        self._words: dict[str, Override] = {}
-        self._by_hydra: dict[tuple[str, ...], DictConfig] = {}
 
     def resolved(self, words: Sequence[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The resolved configuration of a run.
@@ -141,19 +125,19 @@ class Composer:
         Raises:
             ConfigError, hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: as `compose`.
         """
+        if self._sources != (sources := _sources()):
+            self._sources, self._options, self._chosen, self._by_hydra = sources, {}, {}, {}
         words = in_numbers(with_files(words))
         try:
             return self._completed(*self._joined(words), words, values or {})
         except (_UnusualError, *WRONG):
-            # Hydra reports the error, or composes the unusual overrides.
-            self.left_to_hydra += 1
-            return self.by_hydra(words, values)
+            return self.by_hydra(words, values)  # which reports the error, or composes the unusual overrides
 
     def by_hydra(self, words: Sequence[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The same as `resolved`, but Hydra composes every list of overrides."""
         key = tuple(words)
         if key not in self._by_hydra:
-            self._by_hydra[key] = self.root.compose(words)
+            self._by_hydra[key] = self.compose(words)
         return self._completed(self._by_hydra[key], [], words, values or {})
 
     def _completed(
@@ -177,7 +161,7 @@ class Composer:
         try:
             for key, value in own:
                 OmegaConf.update(config, key, value)
-            self.root.check(config, [*words, *values])
+            self._check(config, [*words, *values])
             for key, value in values.items():
                 OmegaConf.update(config, key, in_number(key, value))
             plain: Any = OmegaConf.to_container(config, resolve=True)
@@ -192,15 +176,13 @@ class Composer:
         options: dict[str, str] = {}
         values = []
         for word in words:
-            if word not in self._words:
-                self._words[word] = OverridesParser.create().parse_override(word)
-            override = self._words[word]
+            override = _parsed(word)
             if override.type is not OverrideType.CHANGE or override.package or override.is_sweep_override():
                 raise _UnusualError
             key, value = override.key_or_group, override.value()
-            if key in self.root.groups and isinstance(value, str):
+            if key in self.groups and isinstance(value, str):
                 options[key] = value
-            elif key in self.root.groups or options_of(key):
+            elif key in self.groups or options_of(key):
                 raise _UnusualError
             else:
                 values.append((key, value))
@@ -214,14 +196,37 @@ class Composer:
 
     def _option(self, group: str = "", option: str = "") -> DictConfig:
         """The section of an option; without one, the whole default configuration."""
+        if not self._options:
+            default = compose_root(self.name, [], hydra=True)
+            choices = default.hydra.runtime.choices
+            with flag_override(default, ["read_only", "struct"], False):
+                del default["hydra"]
+            self._options = {(key, choices[key]): default[key] for key in self.groups} | {("", ""): default}
         if (group, option) not in self._options:
-            config = self.root.compose([f"{group}={option}"] if group else [])
-            if group and _without(group, config) != _without(group, self._option()):
+            with catch_warnings():
+                simplefilter("ignore")  # Hydra wants `_self_` in the file of a primary configuration
+                config = compose_root(f"{group}/{option}", [])
+            if set(config) != {group}:
                 raise _UnusualError  # the option sets other sections
-            self._options[group, option] = config[group] if group else config
+            section: Any = config[group]
+            types = node_of(root_schema(self.name))
+            if not OmegaConf.is_missing(types, group):
+                section = OmegaConf.merge(types[group], section)
+            self._options[group, option] = section
         return self._options[group, option]
 
 
-def _without(key: str, config: DictConfig) -> dict[Any, Any]:
-    plain: Any = OmegaConf.to_container(config)
-    return {other: value for other, value in plain.items() if other != key}
+SIMULATION = Root("config", (*GROUPS, "run"), refuse_unused)
+
+
+@cache
+def _parsed(word: str) -> Override:
+    return OverridesParser.create().parse_override(word)
+
+
+def _sources() -> object:
+    """The folder of `--config-dir` and the presets of plugins, which can change within a process."""
+    hydra = GlobalHydra.instance()
+    sources = hydra.config_loader().get_sources() if hydra.is_initialized() else []
+    folders = [source.path for source in sources if source.provider == "command-line"]
+    return folders, [(path, path.stat().st_mtime_ns) for _, path in files("configs", "*/*.yaml")]

@@ -44,14 +44,9 @@ def _short(word: str) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """Explain an error of the configuration to the user.
+    """Explain an error of the configuration (of Hydra, OmegaConf or the core) to the user, mostly in one line.
 
-    Args:
-        error: An exception of Hydra, OmegaConf or the core.
-
-    Returns:
-        One line, or the exception's own text if it is clear. Bytes of the command line that are not text appear as
-        numbers.
+    Bytes of the command line that are not text appear as numbers.
     """
     return _explained(error).encode("utf-8", "backslashreplace").decode()
 
@@ -102,14 +97,7 @@ def _without_component(found: re.Match[str]) -> str:
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
-    """Refuse `topology=null` and `topology=3`, for which Hydra does not name the group, and `topology.name=`.
-
-    Args:
-        words: Overrides as they were typed.
-
-    Raises:
-        ConfigError: names the group, the value and the valid options.
-    """
+    """Refuse `topology=null` and `topology=3`, for which Hydra does not name the group, and `topology.name=`."""
     for word in words:
         key, _, value = word.partition("=")
         if re.fullmatch(r"null|true|false|[-\d.]+", value) and (options := options_of(key)):
@@ -123,12 +111,7 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
 def refuse_added(config: DictConfig, where: str = "") -> None:
     """Refuse keys that the types of a configuration do not have. Hydra lets `+key=value` add any key.
 
-    Args:
-        config: A composed configuration, or a section of it.
-        where: The key of the section.
-
-    Raises:
-        ConfigError: names the key, the valid keys and the nearest one.
+    For a section of a configuration, `where` is its key.
     """
     kind = OmegaConf.get_type(config)
     valid = {field.name for field in fields(kind)} if is_dataclass(kind) else set(config)
@@ -157,16 +140,12 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     text = unknown(section or "configuration", key, valid, "key")
     if section == "workload" and not valid:
         text = text.replace("there are no keys", "no workload is chosen; write workload=...")
-    return text + _elsewhere(section, key)
-
-
-def _elsewhere(section: str, key: str) -> str:
-    """The other options of a section that have the key, e.g. other agents."""
+    # Other options of the section may have the key, e.g. other agents.
     made = offered(section) or offered(f"hydra/schema/{section}")
     # `in` of a node leaves out keys whose value is missing, and a set of its keys does not.
     having = sorted(f"{section}={name}" for name, make in made.items() if key in set(OmegaConf.structured(make())))
     several = " and ".join(filter(None, [", ".join(having[:-1]), *having[-1:]]))
-    return f"; {several} {'has' if len(having) == 1 else 'have'} it" if having else ""
+    return f"{text}; {several} {'has' if len(having) == 1 else 'have'} it" if having else text
 
 
 def _no_list(error: HydraException) -> str:

@@ -18,17 +18,7 @@ _WIDTH = 118  # columns
 
 
 def help_text(command: str, root: str, words: Sequence[str], sweeps: bool = True) -> str:
-    """The text for a command that Hydra configures.
-
-    Args:
-        command: The name of the command.
-        root: The name of its primary configuration.
-        words: Overrides, applied to the configuration in the text.
-        sweeps: Whether the command takes `-m`.
-
-    Raises:
-        ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
-    """
+    """The text for a command that Hydra configures, with the overrides `words`; `sweeps`: it takes `-m`."""
     config = compose_root(root, words, hydra=True)
     groups = sorted(group for group in config.hydra.runtime.choices if "/" not in group)
     values = {key: OmegaConf.select(config, key, default="") for key in _LISTS}

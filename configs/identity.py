@@ -49,9 +49,7 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
 def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
     """The core's section `failures`; empty without failures.
 
-    Args:
-        config: A resolved configuration.
-        seed_alone: Whether to keep a seed without failures, for a world that draws failures.
+    With `seed_alone`, a seed without failures is kept, for a world that draws failures.
 
     Raises:
         ConfigError: the seed is negative.
@@ -76,9 +74,6 @@ def config_hash(config: Mapping[Any, Any]) -> str:
 
     The contents of files are hashed instead of their paths. The same path with another Q-table, policy or GOAL schedule
     is another run. The provenance in a policy file is not hashed.
-
-    Args:
-        config: As Hydra composes it, or resolved.
 
     Raises:
         OSError: a file cannot be read: `run.load_q_table`, a file of the topology, of the routing (`path`, `file`,
@@ -110,11 +105,7 @@ def digest(identity: Any) -> str:
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that the core does not take.
-
-    Raises:
-        ConfigError: names the seed.
-    """
+    """Refuse a seed that the core does not take."""
     if not 0 <= seed < 2**63:
         raise ConfigError(f"seed: {str(seed)[:40]} is not an integer from 0 to 2^63 - 1")
 
@@ -148,11 +139,7 @@ def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[st
 
 
 def study_folder(*, _root_: Mapping[Any, Any]) -> str:
-    """The name of a study, checked to be a folder's name in `results/`.
-
-    Raises:
-        ConfigError: it is empty, a path, or longer than file systems allow.
-    """
+    """The name of a study; a ConfigError if it is empty, a path, or longer than file systems allow."""
     name = str(_root_["study"])
     fits = name.strip(". ") and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME and name.isprintable()
     if fits and not set(name) & set("/\\"):
@@ -163,12 +150,7 @@ def study_folder(*, _root_: Mapping[Any, Any]) -> str:
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:
-    """The name of a run's directory: readable, stable, and different for different configurations.
-
-    Raises:
-        ConfigError: the seed is invalid.
-        ConfigError, OSError: as `config_hash`.
-    """
+    """The name of a run's directory: readable, stable, and different for different configurations."""
     check_seed(_root_["seed"])
     what = workload_label(_root_["workload"]) if has_workload(_root_) else _traffic_label(_root_["traffic"])
     # File systems allow 255 bytes in total.

@@ -31,11 +31,7 @@ def has_workload(config: Mapping[Any, Any]) -> bool:
 def core_workload(section: Section, topology: Section, failures: Section, seed: int) -> dict[str, Any]:
     """The core's `workload` section: parameters and the list of jobs.
 
-    Args:
-        section: The resolved section; its name is not `none`.
-        topology: The resolved `topology` section, for the number of terminals.
-        failures: The core's section, since jobs use working terminals only.
-        seed: Of the run, which draws the failures.
+    Jobs use working terminals only, so `failures` (the core's section) and the seed that draws them count.
 
     Raises:
         ConfigError, OSError: as `core_jobs`.
@@ -63,10 +59,6 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
 
 def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
     where = where or f"workload.jobs.{_job_name(given)}"
-    own: Any = [] if given.get("terminals") is None else given["terminals"]
-    # Checked first, since the number of terminals is the number of ranks.
-    if type(own) is not list or {type(terminal) for terminal in own} - {int}:
-        raise ConfigError(f"{where}.terminals: {own!r} is not a list of terminal numbers")
     file = next((key for key in _PROGRAMS if key in given), None)
     if file is None:
         return _free_job(given)
@@ -97,11 +89,7 @@ def workload_identity(section: Section) -> dict[str, Any]:
 
 
 def traces_of(section: Section) -> dict[str, dict[str, Any]]:
-    """The facts for `result.json` about every trace of a workload, by the name of its job: contents and assumptions.
-
-    Args:
-        section: The resolved `workload` section.
-    """
+    """The facts for `result.json` about every trace of a workload, by the name of its job: contents and assumptions."""
     alone = section["name"] == "trace"
     facts = {}
     for job in _played(section, 0) if alone else section.get("jobs", []):
@@ -138,15 +126,7 @@ def file_word(label: str, longest: int) -> str:
 
 
 def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
-    """Refuse overrides of traffic and windows with a workload, since they would have no effect.
-
-    Args:
-        config: The composed configuration.
-        overrides: Its overrides, as `key=value`.
-
-    Raises:
-        ConfigError: names the override.
-    """
+    """Refuse overrides of traffic and windows with a workload, since they would have no effect."""
     if not has_workload(config):
         return
     option = f"workload={config['workload']['name']}"
@@ -226,17 +206,20 @@ def _played(section: Section, available: int) -> list[Section]:
 
 
 def _free_job(given: Section) -> dict[str, Any]:
-    # The length of a list of terminals is the number of ranks.
     job = dict(given)
     if "name" in job:
         job["name"] = str(job["name"])
-    if "program" in job:
-        raise ConfigError("workload.jobs: only Python code can give a 'program'; a schedule in a file is 'goal_file'")
-    if job.get("terminals") is not None:
-        job.setdefault("ranks", len(job["terminals"]))
+    if own := _terminals_of(job):
+        job.setdefault("ranks", own)
     if job.get("ranks") == 0:
         raise ConfigError(f"workload.jobs.{_job_name(job)}.ranks: 0; a job has at least one rank")
     return job
+
+
+def _terminals_of(job: Section) -> int:
+    """The length of a job's list of terminals, which is its number of ranks; 0 without a list."""
+    own = job.get("terminals")
+    return len(own) if isinstance(own, list) else 0
 
 
 def _goal_program(given: Section, where: str, available: int) -> Program:
@@ -253,7 +236,7 @@ def _matrix_program(given: Section, where: str, available: int) -> Program:
             raise ConfigError(f"{where}.{key}: {value!r} is not a whole number of at least 1")
     matrix = read_matrix_market(path)
     # The default is a rank per row, but at most one per terminal.
-    ranks = numbers["ranks"] or len(given.get("terminals") or ()) or min(matrix.shape[0], available)
+    ranks = numbers["ranks"] or _terminals_of(given) or min(matrix.shape[0], available)
     try:
         exchanged = exchange_of(matrix, ranks, numbers["bytes_per_value"])
     except ConfigError as error:

@@ -17,10 +17,6 @@ def plot_formats(config: Mapping[Any, Any]) -> tuple[str, ...]:
 def formats_of(key: str, given: Any) -> tuple[str, ...]:
     """The formats in words joined by commas or in a list, each once; empty for `[]`, `none` or null.
 
-    Args:
-        key: Of the configuration or of the command, for the message.
-        given: Its value.
-
     Raises:
         ConfigError: names the key, the value and the valid formats.
     """

@@ -14,15 +14,11 @@ _SHIPPED = Path(__file__).resolve().parent.parent / "agents" / "policies"
 
 def shipped_policy(name: str) -> str:
     """The path of a shipped policy."""
-    return str(_SHIPPED / f"{name}.safetensors")
+    return str(_SHIPPED / f"{name}{POLICY_SUFFIX}")
 
 
 def policy_path(key: str, given: str) -> str:
-    """The path of a policy's file.
-
-    Args:
-        key: Of the configuration, for messages.
-        given: The name of a shipped policy, or a path.
+    """The path of a policy's file, from the name of a shipped policy or a path; `key` is for messages.
 
     Raises:
         ConfigError: there is no such policy, and no such file.
@@ -40,10 +36,6 @@ def policy_path(key: str, given: str) -> str:
 def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
     """The routing that a word names, and the keys that it sets. The routing `policy` plays a file.
 
-    Args:
-        key: Of the configuration, for messages.
-        word: The name of a routing, or the path of a policy file.
-
     Raises:
         ConfigError: the file does not exist, or the word names neither a routing nor a policy file.
     """
@@ -59,11 +51,7 @@ def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
 
 
 def with_files(words: Iterable[str]) -> list[str]:
-    """Overrides in which `routing=<file>.safetensors` is the routing `policy` with this file.
-
-    Raises:
-        ConfigError: the file does not exist.
-    """
+    """Overrides in which `routing=<file>.safetensors` is the routing `policy` with this existing file."""
     found: list[str] = []
     for word in words:
         found.append(word)
@@ -75,11 +63,7 @@ def with_files(words: Iterable[str]) -> list[str]:
 
 
 def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
-    """A note that a policy file was trained on another kind of network; None if it was not.
-
-    Args:
-        routing: The section `routing`.
-        topology: The name of the network's topology.
+    """A note that the policy file of a section `routing` was trained on another topology; None if it was not.
 
     Raises:
         ConfigError: the file cannot be read, or is no policy file.
@@ -94,10 +78,6 @@ def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
 
 
 def require_policy_file(routing: Mapping[Any, Any]) -> None:
-    """Refuse the routing `policy` without a file, whose weights would be zeros.
-
-    Raises:
-        ConfigError: the section `routing` names no file.
-    """
+    """Refuse the routing `policy` without a file, whose weights would be zeros."""
     if routing["name"] == "policy" and not routing["path"]:
         raise ConfigError("routing.path: name a policy file of flitgym train, or use routing=dqn_dragonfly")

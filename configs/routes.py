@@ -30,15 +30,7 @@ def register_routes() -> None:
 
 
 def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
-    """Refuse invalid values.
-
-    Args:
-        config: The configuration, as Hydra composes it, or resolved.
-        overrides: Its overrides.
-
-    Raises:
-        ConfigError: names the key, its value and the valid values.
-    """
+    """Refuse invalid values with a ConfigError that names the key, its value and the valid values."""
     for key in _FILES:
         if config[key] == "":
             raise ConfigError(f"{key}: no file is given; leave it out, or write {key}=null")
@@ -56,14 +48,10 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
 
 
 TABLE = Root("route", ("topology", "engine"), check_route)
-compose_route = TABLE.compose
 
 
 def route_hash(config: Mapping[Any, Any]) -> str:
     """Hash of everything that determines a table and its numbers, 12 hexadecimal digits. Files count by their content.
-
-    Args:
-        config: As Hydra composes it, or resolved.
 
     Raises:
         OSError: a file cannot be read.

@@ -23,7 +23,6 @@ from .warmup import warmup_ns
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
 WORKLOADS = tuple(sorted(path.stem for path in CONFIG_DIR.glob("workload/*.yaml")))
-FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` other than its seed
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -43,15 +42,7 @@ Field = tuple[str, Any, Any]
 
 
 def component_schema(kind: str, name: str) -> type:
-    """The structured config of one registered component.
-
-    Args:
-        kind: One of `KINDS`, or `engine`.
-        name: The registered name, e.g. `q_adaptive`.
-
-    Returns:
-        A dataclass with the field `name` and one typed field per parameter, with the core's default.
-    """
+    """The structured config of a registered component: `name`, and a typed field per parameter with its default."""
     return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_declared(kind, name)])
 
 
@@ -67,11 +58,7 @@ def workload_node(name: str) -> DictConfig:
 
 @cache
 def root_schema(root: str) -> type:
-    """The structured config of a command: its groups, the keys of its file, and the section `failures`.
-
-    Args:
-        root: The name of its primary configuration.
-    """
+    """The structured config of a command: its groups, the keys of its file, and the section `failures`."""
     content = _content(f"{root}.yaml")
     groups = [
         key for entry in content["defaults"] if isinstance(entry, dict) for key, option in entry.items() if option

@@ -24,11 +24,9 @@ _makers: dict[str, Callable[[], Any]] = {}  # by group and name, e.g. `topology/
 
 
 def offer(path: str, make: Callable[[], Any]) -> None:
-    """Offer a configuration; a later offer under the same path replaces the earlier one.
+    """Offer a configuration under a path such as `topology/torus`, in place of an earlier offer.
 
-    Args:
-        path: Group and name, e.g. `topology/torus`.
-        make: Called for each composition that loads it; returns a dataclass, a mapping or a `DictConfig`.
+    Each composition that loads it calls `make`, which returns a dataclass, a mapping or a `DictConfig`.
     """
     _makers[path] = make
 

@@ -16,12 +16,7 @@ _TYPES = {"format": str, "collective": str, "replicate": int, "size_scale": int 
 
 
 def file_hash(key: str, path: str | Path, content: Callable[[bytes], bytes] | None = None) -> str:
-    """A hash of a file's content.
-
-    Args:
-        key: Of the configuration, for messages.
-        path: Of the file.
-        content: Returns the bytes that count; None: all bytes count.
+    """A hash of a file's content, or of the bytes that `content` returns.
 
     Raises:
         ConfigError: it is not a plain file; names the key.
@@ -37,11 +32,7 @@ def file_hash(key: str, path: str | Path, content: Callable[[bytes], bytes] | No
 
 
 def trace_hash(key: str, path: str) -> str:
-    """A hash of a trace's content. In a folder, the names of the files inside count, since they may name ranks.
-
-    Raises:
-        ConfigError, OSError: as `file_hash`.
-    """
+    """A hash of a trace's content. In a folder, the names of the files inside count, since they may name ranks."""
     place = Path(path)
     if not place.is_dir():
         return file_hash(key, path)
@@ -54,11 +45,7 @@ def trace_hash(key: str, path: str) -> str:
 
 
 def trace_of(given: Mapping[str, Any], where: str) -> Trace:
-    """The trace of a job with the key `trace_file`.
-
-    Args:
-        given: Keys of the job.
-        where: Place of its keys, for messages.
+    """The trace of a job with the key `trace_file`; `where` is the place of its keys, for messages.
 
     Raises:
         ConfigError: a value is invalid, or the trace has an error; the message names file and place.

@@ -55,12 +55,7 @@ _KEYS = {
 
 
 def completions(words: Sequence[str], verbs: Sequence[str]) -> list[str]:
-    """The choices of the last word of a command line.
-
-    Args:
-        words: The words after `flitgym`. The last one may be empty.
-        verbs: All verbs.
-    """
+    """The choices of the last word, which may be empty, of the words after `flitgym`."""
     from .listing import GROUPS, names
 
     *before, current = words

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from omegaconf import OmegaConf
 from ..configs import compose, core_failures
 from .plotting.drawing import save_figure
 from .plotting.topology_picture import draw_topology
-from .terminal.commandline import CommandError, run_command
+from .terminal.commandline import CommandError, main_of
 
 NAME = "flitgym draw"
 FOLDER = Path("results/drawings")
@@ -57,24 +56,16 @@ def draw(words: Sequence[str]) -> list[Path]:
     if failures.pop("events", None) is not None:
         raise CommandError("failures.events: links that fail during a run are not drawn; name them in failures.links")
     title = rest[0].removeprefix("topology=") if len(rest) == 1 else " ".join(rest).removeprefix("topology=")
-    files = [Path(file) for file in own] or [FOLDER / f"{_file_name(rest)}{suffix}" for suffix in (".png", ".svg")]
+    topology = next(word.removeprefix("topology=") for word in rest if word.startswith("topology="))
+    files = [Path(file) for file in own] or [FOLDER / f"{topology}{suffix}" for suffix in (".png", ".svg")]
     for file in files:
         if file.suffix not in _SUFFIXES:
             raise CommandError(f"out={file}: the name of a picture ends with {', '.join(_SUFFIXES)}")
-    topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
-    figure = draw_topology(topology, failures or None, title, config.seed)
+    section: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
+    figure = draw_topology(section, failures or None, title, config.seed)
     return [save_figure(figure, file.with_suffix(""), "flitgym", [file.suffix[1:]])[0] for file in files]
-
-
-def _file_name(words: Sequence[str]) -> str:
-    text = "_".join(word.removeprefix("topology=") for word in words)
-    return "".join(letter if letter.isalnum() or letter in "._-=," else "-" for letter in text)[:120]
 
 
 def main() -> None:
     """Entry point of the command."""
-    words = sys.argv[1:]
-    if not words or {"-h", "--help"} & set(words):
-        print(_USAGE, end="")
-        sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: print(*draw(words), sep="\n")))
+    main_of(NAME, _USAGE, lambda words: "\n".join(map(str, draw(words))))

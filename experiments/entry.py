@@ -4,7 +4,6 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
 
 VERBS = {
     "run": {
@@ -67,7 +66,10 @@ def _run(verb: str) -> None:
         if verb == "list":
             sys.exit(importlib.import_module(".listing", __package__).main(sys.argv[2:]))
         if verb not in verbs:
-            _refuse(verb, verbs)
+            near = importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            print(f"flitgym: unknown verb '{verb}'{hint}\n{overview()}", file=sys.stderr)
+            sys.exit(2)
         sys.argv[:2] = [f"flitgym {verb}"]
         command = importlib.import_module(f".{_MODULES.get(verb, verb)}", __package__).main
     except ValueError as error:
@@ -86,10 +88,3 @@ def overview() -> str:
     for purpose, verbs in VERBS.items():
         lines += ["", f"{purpose}:", *(f"  {verb:<11}{text}" for verb, text in verbs.items())]
     return "\n".join([*lines, "", "`flitgym <verb> --help` explains a verb."])
-
-
-def _refuse(verb: str, verbs: Sequence[str]) -> None:
-    near = importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    print(f"flitgym: unknown verb '{verb}'{hint}\n{overview()}", file=sys.stderr)
-    sys.exit(2)

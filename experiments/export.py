@@ -2,9 +2,8 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..simcore import ConfigError, CoreError
 from .results.rows import ROWS_FILE, is_labelled, rows_in, write_rows
@@ -21,14 +20,11 @@ Write a row per finished run below a folder: its numbers, and its configuration 
 
 
 def export(directory: Path, out: Path | None) -> tuple[Path, int]:
-    """Write the rows of a folder.
+    """Write the rows of a study, a run, or a folder of several. Returns the file and the number of its rows.
 
     Args:
-        directory: A study, a run, or a folder of several.
+        directory: The folder.
         out: A file whose name ends in `.parquet` or `.csv`, with lists as JSON; None: `rows.parquet` of the folder.
-
-    Returns:
-        The file and the number of its rows.
 
     Raises:
         CommandError: there is no finished run.
@@ -48,16 +44,14 @@ def export(directory: Path, out: Path | None) -> tuple[Path, int]:
             write_rows(out, rows)
     elif out.suffix == ".csv":
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        write_csv(out, [{key: _text(value) for key, value in row.items()} for row in rows], columns)
+        nested = (list, dict)
+        texts = [{key: json.dumps(x) if isinstance(x, nested) else x for key, x in row.items()} for row in rows]
+        write_csv(out, texts, columns)
     else:
         write_rows(out, rows)
     if damaged:
         raise CoreError(f"{len(damaged)} damaged runs are left out; repeat the commands that made them")
     return out, len(rows)
-
-
-def _text(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, (list, Mapping)) else value
 
 
 def command(words: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError, CoreError, __version__, registered
+from ..simcore._core import terminals
 from ..simcore.plugins import files
 from .presets import comment_of, preset_files, values_of
 
@@ -43,15 +44,9 @@ def version_text() -> str:
 
 
 def choices(group: str) -> list[tuple[str, str, str]]:
-    """The choices of a group: name, description, and size and parameters.
-
-    Args:
-        group: One of `GROUPS`.
-    """
-    if group == "agent":
-        return list(_agents())
-    if group == "seed":
-        return list(_seeds())
+    """The choices of a group of `GROUPS`: name, description, and size and parameters."""
+    if group in ("agent", "seed"):
+        return list(_agents() if group == "agent" else _seeds())
     found = []
     for name, spec in _core(group).items():
         values = {key: param["default"] for key, param in spec["params"].items()}
@@ -71,14 +66,7 @@ def names(group: str) -> list[str]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the choices of the given groups, or all groups.
-
-    Args:
-        words: The names of groups, which follow the word `list`, or `cost` with its keys.
-
-    Returns:
-        The exit status: 0, or 2 if there is no such group.
-    """
+    """Print the choices of the named groups, all groups, or `cost` with its keys. Returns the exit status."""
     if words[:1] == ["cost"]:
         from .hardware.table import main as cost
 
@@ -140,18 +128,10 @@ def _details(group: str, section: Mapping[str, Any], values: Mapping[str, Any]) 
             words += " ..."
             break
         words += f" {word}" if words else word
-    size = _terminals(section) if group == "topology" else None
-    return f"{size:,} terminals; {words}" if size else words
-
-
-def _terminals(section: Mapping[str, Any]) -> int | None:
-    """The number of terminals; None if the network needs a file."""
-    from ..simcore._core import terminals
-
-    try:
-        return terminals(dict(section), {})
-    except (ConfigError, CoreError, OSError):
-        return None
+    if group == "topology":
+        with suppress(ConfigError, CoreError, OSError):  # of a network that needs a file
+            words = f"{terminals(dict(section), {}):,} terminals; {words}"
+    return words
 
 
 def _text(value: Any) -> str:
@@ -178,11 +158,8 @@ def _seeds() -> Iterator[tuple[str, str, str]]:
 
 def _agents() -> Iterator[tuple[str, str, str]]:
     """The agents. Their files are parsed and not imported, because an import would load torch."""
-    for path in [
-        *sorted(_AGENTS.glob("[a-z]*.py")),
-        _AGENTS / "rllib" / "agent.py",
-        *(path for _, path in files("agents", "*.py")),
-    ]:
+    own = [*sorted(_AGENTS.glob("[a-z]*.py")), _AGENTS / "rllib" / "agent.py"]
+    for path in [*own, *(path for _, path in files("agents", "*.py"))]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         if {"Config", "Agent"} <= classes.keys():

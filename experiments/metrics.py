@@ -105,7 +105,7 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 
     Args:
         values: One per run (seed). NaN stands for a run without a value, and is left out.
-        confidence: The confidence of the interval, between 0 and 1.
+        confidence: Between 0 and 1.
 
     Returns:
         Only NaN without a value; no interval for a single value or for equal values, which show no variation.
@@ -122,12 +122,7 @@ def difference_interval(values: ArrayLike, reference: ArrayLike, confidence: flo
     """`mean(values) - mean(reference)` of paired runs, with the interval of Student's t of their differences.
 
     Effects of a seed on both sides, such as its traffic or its placement, cancel. The interval is therefore narrower
-    than that of two independent means.
-
-    Args:
-        values: One per seed.
-        reference: Values for the same seeds. A pair with a NaN is left out.
-        confidence: As for `mean_interval`, like the result.
+    than that of two independent means. Both arguments have a value per seed; a pair with a NaN is left out.
     """
     v, r = _pairs(values, reference)
     return mean_interval(v - r if v.size else [np.nan], confidence)
@@ -145,12 +140,7 @@ NO_TEST = Test(np.nan, 0, np.nan)
 
 
 def paired_test(values: ArrayLike, reference: ArrayLike) -> Test:
-    """Student's t test of paired runs: are the means equal? It agrees with `difference_interval`.
-
-    Args:
-        values: One per seed.
-        reference: Values for the same seeds. A pair with a NaN is left out.
-    """
+    """Student's t test of paired runs: are the means equal? Arguments and result agree with `difference_interval`."""
     v, r = _pairs(values, reference)
     change = v - r
     if change.size < 2 or not np.ptp(change):
@@ -185,7 +175,7 @@ def crossed_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 
     Args:
         values: [rows, columns] without NaN.
-        confidence: The confidence of the interval, between 0 and 1.
+        confidence: Between 0 and 1.
 
     Returns:
         The mean has no interval if there is a single value, or if neither rows nor columns differ.
@@ -233,7 +223,7 @@ def bootstrap_stratified(
     Args:
         strata: The values of each stratum. NaN and strata without other values are left out.
         statistic: Reduces the last axis of [..., values].
-        confidence: The confidence of the interval, between 0 and 1.
+        confidence: Between 0 and 1.
         resamples: Number of resamples of every stratum, with replacement and of the same size.
         rng_seed: Equal seeds and equal numbers of values give equal resamples.
 

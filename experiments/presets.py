@@ -33,9 +33,7 @@ def comment_of(path: Path) -> str:
 def values_of(group: str, preset: str) -> dict[str, Any]:
     """The keys that a preset and the presets below it set, with the registered `name` of the component.
 
-    Args:
-        group: The group of configurations, such as `topology`.
-        preset: The name of the preset, or of a registered component without a file.
+    A registered component without a file is a preset that sets only its name.
     """
     path = preset_files(group).get(preset)
     if path is None:
@@ -53,10 +51,6 @@ def preset_of(group: str, section: dict[str, Any]) -> str:
 
     A preset fits if the section has every value that the preset sets, and a network has the defaults of its other keys.
     The fitting preset with the most values wins.
-
-    Args:
-        group: The group of configurations, such as `topology`.
-        section: Its keys and values, including `name`.
     """
     fitting = {str(section["name"]): 1}
     own = registered(group).get(section["name"], {"params": {}})["params"] if group == "topology" else {}

@@ -23,7 +23,7 @@ from ..env.experience.dataset import describe
 from ..simcore import __version__
 from .recording.run import CORE, DECISIONS, OF_ROWS, identity, record
 from .results.files import require_writable
-from .terminal.commandline import CommandError, run_command
+from .terminal.commandline import CommandError, main_of
 from .terminal.progress import RunBar, no_report
 
 NAME = "flitgym record"
@@ -93,8 +93,4 @@ def keys_of(words: Sequence[str]) -> dict[str, Any]:
 
 def main() -> None:
     """Entry point of the command."""
-    words = sys.argv[1:]
-    if not words or {"-h", "--help"} & set(words):
-        print(_USAGE, end="")
-        sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: print(run(words))))
+    main_of(NAME, _USAGE, run)

@@ -45,8 +45,7 @@ def _route(config: DictConfig) -> None:
         with RunBar(sys.stderr.isatty()) as bar:
             result, _ = obtain(config, directory, bar.report, keep_refusals=False)
     print_rows([result])
-    shown = relative(directory)
-    print(*(str(shown / name) for name in ("result.json", *result["files"].values())), sep="\n", flush=True)
+    print(*(relative(directory) / name for name in ("result.json", *result["files"].values())), sep="\n", flush=True)
 
 
 def _line(result: Mapping[str, Any], directory: Path, made_now: bool) -> str:

@@ -10,7 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_added, refuse_unused
-from .conclusion.conclude import conclude
+from .conclusion.conclude import conclude, import_ahead
 from .results.cautions import say_cautions
 from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
@@ -40,7 +40,7 @@ def _simulate(config: DictConfig) -> None:
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
         known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
-        say = (lambda seconds: _say(forecast(config, seconds))) if known else None
+        say = (lambda seconds: print(f"{NAME}: {forecast(config, seconds)}", file=sys.stderr)) if known else None
         with RunBar(sys.stderr.isatty(), say=say) as bar:
             result, ran_now = obtain(config, directory, bar.report)
     print(summary(result, directory, ran_now), flush=True)
@@ -60,22 +60,14 @@ def forecast(config: DictConfig, seconds: float) -> str:
     )
 
 
-def _say(text: str) -> None:
-    print(f"{NAME}: {text}", file=sys.stderr, flush=True)
-
-
 def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     """A line about a run for the terminal, and a line per job."""
     state = f"{result['cpu_seconds']:.1f} s" if ran_now else "finished before"
     where = f"{relative(directory)} ({state})"
     if result["jobs"]:
         over = "finished" if result["workload_finished"] else "NOT finished"
-        return "\n".join(
-            [
-                f"{where}: {over} after {time_text(result['simulated_ns'])}",
-                *(f"  {name}: {_job_summary(job)}" for name, job in result["jobs"].items()),
-            ]
-        )
+        lines = [f"{where}: {over} after {time_text(result['simulated_ns'])}"]
+        return "\n".join([*lines, *(f"  {name}: {_job_summary(job)}" for name, job in result["jobs"].items())])
     if not result["packets_delivered"]:
         return f"{where}: no packet was delivered in the window"
     mean, p99 = result["packet_latency_mean_ns"], result["packet_latency_p99_ns"]
@@ -110,5 +102,5 @@ def main() -> None:
             for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
                 print(relative(path))
 
-    sweep = Sweep(NAME, SIMULATIONS, summary)
+    sweep = Sweep(NAME, SIMULATIONS, summary, meanwhile=import_ahead)
     sweep.main(lambda: by_hydra(app, NAME, "config"), end)

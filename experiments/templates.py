@@ -9,11 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 @cache
 def template(path: str) -> Template:
-    """The template in a file of this package. It escapes all texts.
-
-    Args:
-        path: From the folder of this module.
-    """
+    """The template in a file below the folder of this module. It escapes all texts."""
     return _environment().get_template(path)
 
 

@@ -7,7 +7,6 @@ flitgym trace convert Fin5.bin Fin5.goal
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +16,7 @@ from ..configs import unknown
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
-from .terminal.commandline import CommandError, run_command
+from .terminal.commandline import CommandError, main_of
 from .terminal.words import parse
 from .traces.measure import Course, course_of, facts_of, loggops_parameters
 from .traces.text import lines_of, model_text
@@ -43,12 +42,7 @@ convert  Write a trace as a GOAL schedule: text if OUT ends with .goal or .txt, 
 
 
 def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
-    """The facts about a trace as text. Draws the picture.
-
-    Args:
-        path: The file or folder.
-        given: Keys of the command line.
-        as_json: Whether the text is JSON, and no picture is drawn unless `out` is given.
+    """The facts about a trace as text. Draws the picture, with `as_json` only if `out` is given.
 
     Raises:
         ConfigError: the trace or a key is not valid.
@@ -116,23 +110,17 @@ def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
 
 def run(words: Sequence[str]) -> str:
     """Execute a command line, and return the lines to print."""
-    commands = {"info": 1, "convert": 2}
+    commands = {"info": "FILE", "convert": "IN OUT"}
     if words[0] not in commands:
         raise ConfigError(unknown("command line", words[0], commands, "command"))
-    keys = ["format", *_OPTIONS, *(["out", *loggops_parameters()] if words[0] == "info" else [])]
-    paths, given, flags = parse(words[1:], keys, ["json"] if words[0] == "info" else [])
-    if len(paths) != commands[words[0]]:
-        wanted = "FILE" if words[0] == "info" else "IN OUT"
+    shows, wanted = words[0] == "info", commands[words[0]]
+    keys = ["format", *_OPTIONS, *(["out", *loggops_parameters()] if shows else [])]
+    paths, given, flags = parse(words[1:], keys, ["json"] if shows else [])
+    if len(paths) != len(wanted.split()):
         raise CommandError(f"{len(paths)} paths; write {NAME} {words[0]} {wanted}")
-    if words[0] == "info":
-        return info(paths[0], given, "json" in flags)
-    return str(convert(paths[0], paths[1], given))
+    return info(paths[0], given, "json" in flags) if shows else str(convert(paths[0], paths[1], given))
 
 
 def main() -> None:
     """Entry point of the command."""
-    words = sys.argv[1:]
-    if not words or {"-h", "--help"} & set(words):
-        print(_USAGE, end="")
-        sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: print(run(words))))
+    main_of(NAME, _USAGE, run)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,11 +19,10 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import GROUPS, core_sections, explain, plot_formats
 from ...configs.identity import study_folder
 from ...simcore import ConfigError
-from ...simcore.plugins import files
 from ..conclusion.conclude import conclude
 from ..running.launcher import launcher_of
 from ..running.one_run import obtain, simulated
-from ..running.sweep import Composers, PlannedRun, expand, run_all
+from ..running.sweep import PlannedRun, expand, run_all
 from ..terminal.progress import RunBar, has_bars, quiet
 from .matrices import is_matrix, stored
 from .result import Result
@@ -62,14 +60,11 @@ def simulate(
     """
     if directory is not None and results is not None:
         raise ConfigError(f"directory: {directory} and results: {results}; give one of them")
+    kept = directory if directory is not None else results
     with ExitStack() as stack:
-        kept = directory if directory is not None else results
-        if kept is not None:
-            folder = Path(kept)
-        elif any(map(is_matrix, values.values())):
+        folder = Path(kept or "")
+        if kept is None and any(map(is_matrix, values.values())):
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="flitgym-")))
-        else:
-            folder = Path()
         run = _planned(overrides, {key: [_settled(key, value, folder)] for key, value in values.items()}, folder)[0]
         if kept is None and run.plain["run"]["save_q_table"]:
             raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")
@@ -130,11 +125,9 @@ def sweep(
     if seeds is not None:
         if "seed" in axes:
             raise ConfigError(f"seeds: {seeds} and seed={values['seed']}; give one of them")
-        if not isinstance(seeds, Iterable):
-            if not isinstance(seeds, int) or seeds < 1:
-                raise ConfigError(f"seeds: {seeds} is neither a list of seeds nor their number")
-            seeds = range(1, seeds + 1)
-        axes["seed"] = list(seeds)
+        if not isinstance(seeds, Iterable) and (not isinstance(seeds, int) or seeds < 1):
+            raise ConfigError(f"seeds: {seeds} is neither a list of seeds nor their number")
+        axes["seed"] = list(range(1, seeds + 1) if isinstance(seeds, int) else seeds)
     if workers is not None and workers < 1:
         raise ConfigError(f"workers: {workers} is less than 1; None = one per core")
     for key, several in axes.items():
@@ -182,15 +175,8 @@ def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path
         for word in words:
             if not isinstance(word, str):
                 raise ConfigError(f"{word!r} is not an override; write text such as 'traffic.load=0.3'")
-        presets = tuple((path, path.stat().st_mtime_ns) for _, path in files("configs", "*/*.yaml"))
-        runs = expand(words, [{"overrides": [], "sweep": axes}], root, _composers(presets))
+        runs = expand(words, [{"overrides": [], "sweep": axes}], root)
         return [replace(run, directory=root / study_folder(_root_=run.plain) / run.directory.name) for run in runs]
-
-
-@lru_cache(maxsize=1)
-def _composers(presets: tuple[tuple[Path, int], ...]) -> Composers:
-    """The composers of all calls, until the presets of plugins change."""
-    return Composers()
 
 
 @contextmanager

@@ -57,10 +57,7 @@ class Result(Mapping[str, Any]):
         return sections
 
     def columns(self, name: str) -> Mapping[str, NDArray[Any]]:
-        """The columns of a table of the run, such as `series` or `channels`.
-
-        Args:
-            name: A key of `result["files"]`.
+        """The columns of a table of the run, such as `series` or `channels`, the keys of `result["files"]`.
 
         Raises:
             ConfigError: the run did not keep this table.
@@ -123,8 +120,7 @@ def _of_traffic(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _of_jobs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [("finished", "yes" if fields["workload_finished"] else "NO: the time limit came first")]
     for name, job in fields["jobs"].items():
-        text = f"{job['ranks']} ranks"
-        if job["comm_time_mean_ns"] is not None:
-            text += f", communication {time_text(job['comm_time_mean_ns'], job['comm_time_std_ns'])}"
-        lines.append((f"job {name}", text))
+        mean, deviation = job["comm_time_mean_ns"], job["comm_time_std_ns"]
+        took = "" if mean is None else f", communication {time_text(mean, deviation)}"
+        lines.append((f"job {name}", f"{job['ranks']} ranks{took}"))
     return lines

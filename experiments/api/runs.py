@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -64,9 +64,6 @@ class Runs(Sequence[Result]):
 
     def __len__(self) -> int:
         return len(self._results)
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self._results)
 
     def rows(self) -> list[dict[str, Any]]:
         """One flat row per run: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.

@@ -17,7 +17,6 @@ from ...configs.warmup import learns
 from ...simcore import __version__
 from ..evaluation.plan import Trial, plan, play
 from ..results.files import read_with_care
-from ..running.plan import Composers
 from ..saturation.study import search_of
 from ..terminal.commandline import CommandError, run_command
 from ..terminal.tables import write_csv
@@ -58,10 +57,10 @@ def read_carried(suite: Suite) -> list[Carried]:
 
 def searches(suite: Suite, directory: Path) -> list[tuple[Task, Trial]]:
     """The searches of every task above saturation; tasks that differ only in their load share them."""
-    composers, found = Composers(), []
+    found = []
     for task in (task for task in suite.tasks if task.kind == "above"):
         common = ["run=auto", *(word for word in task.overrides if not word.startswith("run."))]
-        for trial in plan(task.baselines, [task.scenario], common, [1.0], suite.seeds[:1], directory, composers):
+        for trial in plan(task.baselines, [task.scenario], common, [1.0], suite.seeds[:1], directory):
             if trial.run.plain["routing"]["name"] != "policy" and not learns(trial.run.plain):
                 found.append((task, search_of(trial, task.network, SETTINGS)))
     return found

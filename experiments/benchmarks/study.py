@@ -13,7 +13,6 @@ from ..evaluation.plan import Policy, Trial, plan, policies_of
 from ..evaluation.study import Conclusions, Measure, Results, Study, check_numbers
 from ..evaluation.tables import footnote, tables_of
 from ..running.one_run import prepare
-from ..running.plan import Composers
 from ..terminal.commandline import CommandError
 from ..terminal.tables import MISSING
 from .measures import check_windows, measures
@@ -150,10 +149,10 @@ def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
 
 def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Trial]:
     """Every run of the policies and of the baselines. A baseline that is also a requested policy runs once."""
-    trials, composers = [], Composers()
+    trials = []
     for task in suite.tasks:
         every = [*policies, *(baseline for baseline in task.baselines if baseline not in policies)]
-        axes = (task.loads, suite.seeds, directory, composers)
+        axes = (task.loads, suite.seeds, directory)
         for trial in plan(every, [task.scenario], task.overrides, *axes):
             try:
                 check_windows(task.kind, trial.run.plain)

@@ -3,12 +3,22 @@
 Large modules are imported only for drawing, so that a sweep whose runs are all finished ends immediately.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import wait
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 FIGURE = "sweep"  # the picture's files without their suffixes
 REPORT = "report.html"
+
+
+def import_ahead() -> None:
+    """Import the modules of `conclude`, for example in a thread during the runs of a sweep."""
+    from ..results.rows import table_of
+
+    import_module("..report.page", __package__)
+    table_of([{"column": 0}])  # PyArrow imports pandas at the first conversion, if it is installed
 
 
 def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: str = "flitgym simulate") -> list[Path]:
@@ -46,13 +56,17 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
 
     for path in old:
         path.unlink()  # it may show another set of runs
-    with warm() as workers:  # which draw while this process writes the table
+    with warm() as workers:  # which draw while this process writes the table and draws the report
         drawings = [workers.submit(_draw, rows, str(directory / FIGURE), kind) for kind in formats]
         write_gathered(directory, rows)
         from ..report.page import figures_in, write_report
 
+        def figures() -> Iterator[Path]:
+            wait(drawings)
+            yield from figures_in(directory)
+
+        report = write_report(directory, directory.resolve().name, results, figures())
         pictures = [path for drawing in drawings for path in drawing.result()]
-    report = write_report(directory, directory.resolve().name, results, figures_in(directory))
     return [directory / ROWS_FILE, *pictures, report]
 
 

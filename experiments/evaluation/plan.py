@@ -12,7 +12,7 @@ from ...configs.composition import WRONG
 from ...configs.policies import POLICY_SUFFIX, routing_of
 from ...simcore import ConfigError
 from ..running.launcher import HERE, Launcher
-from ..running.plan import Composers, PlannedRun, expand
+from ..running.plan import PlannedRun, expand
 from ..running.sweep import RunFailedError, collect, run_all
 
 Kind = Literal["pattern", "workload"]
@@ -102,19 +102,16 @@ def plan(
     loads: Sequence[float],
     seeds: Sequence[int],
     directory: Path,
-    composers: Composers | None = None,
 ) -> list[Trial]:
     """Every run: policies x scenarios x loads (for patterns) x seeds, in folders below `directory`.
 
-    Runs of a workload get none of the `common` overrides that set a window. Several calls share `composers`, which
-    compose each option only once.
+    Runs of a workload get none of the `common` overrides that set a window.
 
     Raises:
         ConfigError: an option or a key does not exist, or a value has the wrong type. The message names the policy and
             the scenario. A file that a policy, a pattern or a workload names cannot be read.
     """
     trials = []
-    composers = composers or Composers()
     for policy, scenario in itertools.product(policies, scenarios):
         sweep: dict[str, Sequence[Any]] = {"routing": [policy.routing], _GROUP[scenario.kind]: [scenario.option]}
         words = common
@@ -125,7 +122,7 @@ def plan(
         sweep["seed"] = seeds
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
-            runs = expand(words, [block], directory, composers)
+            runs = expand(words, [block], directory)
         except (*WRONG, OSError) as error:  # an OSError is one of an input file
             text = explain(error) if isinstance(error, WRONG) else f"{error.strerror}: {error.filename}"
             raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {text}") from None

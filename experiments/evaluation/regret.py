@@ -20,7 +20,6 @@ from ...simcore import ConfigError, CoreError, MarginalCost, Simulation
 from ..metrics import Interval, mean_interval, ratio_interval
 from ..results.cautions import late_events
 from ..results.files import read_columns, require_writable, write_table
-from ..running.plan import Survey
 from ..terminal.commandline import CommandError
 from ..terminal.progress import Report
 from .cells import Cell, Row
@@ -215,10 +214,10 @@ class RegretKind(ExtendedKind):
         """See `Kind`. All runs sample equally many decisions."""
         return float(plain[self.section]["decisions"])
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """See `Kind`. A routing without choices is refused here."""
         facts = _forks(plain)[0].facts()
-        return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
+        return int(facts["memory_estimate_bytes"]), int(facts["terminals"])
 
 
 REGRETS = RegretKind()

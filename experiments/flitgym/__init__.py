@@ -14,44 +14,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flitgym.experiments.api.calls import configuration as configuration
-    from flitgym.experiments.api.calls import simulate as simulate
-    from flitgym.experiments.api.calls import sweep as sweep
-    from flitgym.experiments.api.result import Result as Result
-    from flitgym.experiments.api.runs import Runs as Runs
-    from flitgym.experiments.api.studies import evaluate as evaluate
-    from flitgym.experiments.api.studies import reproduce as reproduce
-    from flitgym.experiments.api.studies import saturate as saturate
-    from flitgym.experiments.api.studies import train as train
-    from flitgym.experiments.running.steady import SteadyResult as SteadyResult
-    from flitgym.experiments.running.steady import measure_steady as measure_steady
-    from flitgym.experiments.running.sweep import RunFailedError as RunFailedError
-    from flitgym.experiments.terminal.commandline import CommandError as CommandError
-    from flitgym.simcore import ConfigError as ConfigError
-    from flitgym.simcore import CoreError as CoreError
-    from flitgym.simcore import Simulation as Simulation
+    from flitgym.experiments.api.calls import configuration, simulate, sweep
+    from flitgym.experiments.api.result import Result
+    from flitgym.experiments.api.runs import Runs
+    from flitgym.experiments.api.studies import evaluate, reproduce, saturate, train
+    from flitgym.experiments.running.steady import SteadyResult, measure_steady
+    from flitgym.experiments.running.sweep import RunFailedError
+    from flitgym.experiments.terminal.commandline import CommandError
+    from flitgym.simcore import ConfigError, CoreError, Simulation
 
     __version__: str
 
 _HOMES = {
-    "CommandError": "flitgym.experiments.terminal.commandline",
-    "ConfigError": "flitgym.simcore",
-    "CoreError": "flitgym.simcore",
-    "Result": "flitgym.experiments.api.result",
-    "RunFailedError": "flitgym.experiments.running.sweep",
-    "Runs": "flitgym.experiments.api.runs",
-    "Simulation": "flitgym.simcore",
-    "SteadyResult": "flitgym.experiments.running.steady",
-    "configuration": "flitgym.experiments.api.calls",
-    "evaluate": "flitgym.experiments.api.studies",
-    "measure_steady": "flitgym.experiments.running.steady",
-    "reproduce": "flitgym.experiments.api.studies",
-    "saturate": "flitgym.experiments.api.studies",
-    "simulate": "flitgym.experiments.api.calls",
-    "sweep": "flitgym.experiments.api.calls",
-    "train": "flitgym.experiments.api.studies",
+    **dict.fromkeys(("configuration", "simulate", "sweep"), "experiments.api.calls"),
+    **dict.fromkeys(("evaluate", "reproduce", "saturate", "train"), "experiments.api.studies"),
+    **dict.fromkeys(("SteadyResult", "measure_steady"), "experiments.running.steady"),
+    **dict.fromkeys(("ConfigError", "CoreError", "Simulation"), "simcore"),
+    "CommandError": "experiments.terminal.commandline",
+    "Result": "experiments.api.result",
+    "RunFailedError": "experiments.running.sweep",
+    "Runs": "experiments.api.runs",
 }
-__all__ = [*_HOMES, "__version__"]
+# fmt: off
+__all__ = [
+    "CommandError", "ConfigError", "CoreError", "Result", "RunFailedError", "Runs", "Simulation", "SteadyResult",
+    "__version__", "configuration", "evaluate", "measure_steady", "reproduce", "saturate", "simulate", "sweep", "train",
+]
+# fmt: on
 _PARTS = ("agents", "configs", "env", "experiments", "plugins", "simcore")
 
 # A type checker uses the imports above, and so it reports unknown names.
@@ -65,7 +54,7 @@ if not TYPE_CHECKING:
         elif name in _PARTS:
             return import_module(f"flitgym.{name}")
         elif name in _HOMES:
-            value = getattr(import_module(_HOMES[name]), name)
+            value = getattr(import_module(f"flitgym.{_HOMES[name]}"), name)
         else:
             raise AttributeError(f"module 'flitgym' has no attribute '{name}'; it has {', '.join((*__all__, *_PARTS))}")
         globals()[name] = value

@@ -1,29 +1,16 @@
 """`python -m flitgym.plugins` lists the plugins and their parts; or it prints where CMake finds flitgym.
 
-`flitgym.simcore.plugins` finds and loads plugins; its names can be imported from here, too. This module itself needs no
-core. The core refuses a plugin's library that was built against another flitgym, and then cannot be imported; CMake
-must still find the headers to build that library again.
+`flitgym.simcore.plugins` finds and loads plugins. This module needs no core. The core refuses a plugin's library that
+was built against another flitgym, and then cannot be imported; CMake must still find the headers to build that library
+again.
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import flitgym
-
-if TYPE_CHECKING:
-    from flitgym.simcore.plugins import Plugin, installed, versions
-
-__all__ = ["Plugin", "get_cmake_dir", "get_include", "installed", "main", "versions"]
-
-
-def __getattr__(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'flitgym.plugins' has no attribute '{name}'")
-    return getattr(import_module("flitgym.simcore.plugins"), name)
 
 
 def get_cmake_dir() -> str:

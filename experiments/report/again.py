@@ -10,7 +10,7 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import GROUPS, KINDS
-from ...configs.composition import SIMULATION, Composer
+from ...configs.composition import SIMULATION, Root
 from ...configs.policies import shipped_policy
 from ...configs.routes import TABLE
 from ...simcore import ConfigError, registered
@@ -49,11 +49,11 @@ def _again(verb: str, groups: list[str], wanted: Section, derived_from: Section)
         wanted: The sections of the configuration.
         derived_from: Keys of the run on which the default warm-up depends.
     """
-    composer, default, defaults = _composer(verb)
+    root, default, defaults = _root(verb)
     try:
         options = {group: nearest(group, wanted[group]) for group in groups}
         given = {f"run.{key}": value for key, value in derived_from.items()}
-        known = composer.resolved([f"{group}={option}" for group, option in options.items()], given)
+        known = root.resolved([f"{group}={option}" for group, option in options.items()], given)
         if given:
             known = {**known, "run": {**known["run"], **{key: default["run"][key] for key in derived_from}}}
         words = [f"{group}={option}" for group, option in options.items() if option != defaults[group]]
@@ -64,12 +64,12 @@ def _again(verb: str, groups: list[str], wanted: Section, derived_from: Section)
 
 
 @cache
-def _composer(verb: str) -> tuple[Composer, Section, Mapping[str, str]]:
-    """The composer of a command, its configuration without overrides, and the options of this configuration."""
-    composer = Composer({"simulate": SIMULATION, "route": TABLE}[verb])
-    default = composer.resolved(())
-    groups = [group for group in composer.root.groups if "name" in default[group]]
-    return composer, default, {group: nearest(group, default[group]) for group in groups}
+def _root(verb: str) -> tuple[Root, Section, Mapping[str, str]]:
+    """The root of a command, its configuration without overrides, and the options of this configuration."""
+    root = {"simulate": SIMULATION, "route": TABLE}[verb]
+    default = root.resolved(())
+    groups = [group for group in root.groups if "name" in default[group]]
+    return root, default, {group: nearest(group, default[group]) for group in groups}
 
 
 def nearest(group: str, section: Section) -> str:

@@ -1,7 +1,7 @@
 """The page of a report. A script draws the time series and the network; the rest needs none."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
@@ -49,7 +49,7 @@ def write_report(
     directory: Path,
     title: str,
     results: Sequence[tuple[Any, Path]],
-    figures: Sequence[Path],
+    figures: Iterable[Path],
     *,
     output: Path | None = None,
     command: str | None = None,
@@ -60,7 +60,7 @@ def write_report(
         directory: The folder that gets `report.html`, if `output` is not given.
         title: The heading of the page.
         results: The content of `result.json` and the folder of every run.
-        figures: PNG and SVG files. If both have the same stem, the page shows the SVG.
+        figures: PNG and SVG files, listed after the curves are drawn. Of the same stem, the page shows the SVG.
         output: The file to write.
         command: The command that made the page, for the last section.
 
@@ -86,7 +86,7 @@ def figures_in(directory: Path) -> list[Path]:
     return sorted(path for path in directory.iterdir() if path.suffix in (".png", ".svg"))
 
 
-def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Sequence[Path], command: str | None) -> str:
+def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Path], command: str | None) -> str:
     routed = [run for run in results if tables.is_table(run[0])]
     runs = runs_of([run for run in results if not tables.is_table(run[0])])
     settings = Settings(runs)

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ...configs import cold_table, core_failures
+from ...configs import core_failures
 from ...configs.policies import foreign_policy
+from ...configs.warmup import cold_table
 from ...simcore._window import cautions_of
 from .copies import copies_text
 
@@ -16,11 +17,7 @@ _ROUNDED = 0.01  # of a time
 
 
 def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, str]:
-    """The `warnings` of a result, by kind.
-
-    Args:
-        config: The configuration of the run.
-        numbers: The fields of the result so far.
+    """The `warnings` of a result, by kind, from the configuration and the fields of the result so far.
 
     Returns:
         `cold_table`: a routing that learns was measured before its table had settled.
@@ -55,12 +52,7 @@ def outages(events: Any) -> dict[str, float]:
 
 
 def late_events(config: Mapping[str, Any], simulated_ns: float | None) -> str | None:
-    """The warning about `failures.events` after the end of a run; None if there are none.
-
-    Args:
-        config: The configuration of the run.
-        simulated_ns: The end of the run; None: unknown.
-    """
+    """The warning about `failures.events` after the end of a run; None if there are none, or the end is unknown."""
     if simulated_ns is None:
         return None
     late = [event for event, down_ns in outages(core_failures(config).get("events")).items() if down_ns >= simulated_ns]
@@ -96,22 +88,17 @@ def _threads(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | Non
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]], silent: Collection[str] = ()) -> None:
     """Print the warnings of results on stderr: each kind once, with the number of runs if there are several.
 
-    Args:
-        name: The command.
-        results: The results.
-        silent: Kinds that are expected in these runs, such as `saturated` for curves beyond saturation.
+    `silent` kinds are expected in these runs, such as `saturated` for curves beyond saturation.
     """
     every = list(results)
     by_kind: dict[str, list[str]] = {}
     for result in every:
         for kind, text in (result.get("warnings") or {}).items():
-            if kind not in silent:
-                by_kind.setdefault(kind, []).append(text)
-    for texts in by_kind.values():
-        runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
-        print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
-    if copies := copies_text(every):
-        print(f"{name}: warning: {copies}", file=sys.stderr, flush=True)
+            by_kind.setdefault(kind, []).append(text)
+    said = [texts for kind, texts in by_kind.items() if kind not in silent]
+    several = [f"{len(texts)} of {len(every)} runs, for example: " * (len(every) > 1) + texts[0] for texts in said]
+    for text in filter(None, [*several, copies_text(every)]):
+        print(f"{name}: warning: {text}", file=sys.stderr, flush=True)
 
 
 def _scale(numbers: Mapping[str, Any]) -> str | None:

@@ -11,9 +11,6 @@ def state_of(run: Mapping[str, Any]) -> Hashable:
     """A value that is equal for equal runs: the hash of the final state, or the loads and latencies of a search.
 
     None: unknown. The state of the core does not hold the seed, so runs without random draws have equal hashes.
-
-    Args:
-        run: A result or a row.
     """
     if run.get("state_hash") is not None:
         return str(run["state_hash"])
@@ -21,11 +18,7 @@ def state_of(run: Mapping[str, Any]) -> Hashable:
 
 
 def distinct(runs: Iterable[Run]) -> list[Run]:
-    """The runs without copies: the first run of each state, and all runs whose state is unknown.
-
-    Args:
-        runs: Results or rows with the same configuration but for seeds.
-    """
+    """The first run of each state, and all runs whose state is unknown. The runs differ only in their seeds."""
     every = list(runs)
     return [every[k] for k in once(every)]
 

@@ -30,12 +30,7 @@ _MISREAD = (
 
 
 class DamagedError(Exception):
-    """A file of a run has changed since it was written, or cannot be read.
-
-    Args:
-        path: The path of the file.
-        why: The reason.
-    """
+    """A file of a run has changed since it was written, or cannot be read."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} is damaged: {why}")
@@ -44,11 +39,7 @@ class DamagedError(Exception):
 
 @contextmanager
 def read_with_care(path: Path) -> Iterator[None]:
-    """Turn every error of a block that reads `path` into an error that names the file.
-
-    Raises:
-        DamagedError: the block raised an error.
-    """
+    """Turn every error of a block that reads `path` into a `DamagedError` that names the file."""
     try:
         yield
     except ConfigError as error:
@@ -61,23 +52,26 @@ def read_with_care(path: Path) -> Iterator[None]:
 
 
 def require_writable(directory: Path) -> None:
-    """Make a folder, and check before a simulation that its result can be written there.
-
-    Raises:
-        OSError: names the folder.
-    """
+    """Make a folder. An OSError before a simulation says that its result cannot be written there."""
     with atomic_path(directory / RESULT_FILE, keep=False):
         pass
 
 
 @contextmanager
-def remove_if_unused(directory: Path) -> Iterator[None]:
-    """Remove a folder when a block raises, unless a file is in it."""
+def remove_if_unused(directory: Path, parents: bool = True) -> Iterator[None]:
+    """Remove a folder when a block raises, unless a file is in it.
+
+    Args:
+        directory: The folder.
+        parents: Whether to remove empty parents below the working directory, too. Parallel runs share them.
+    """
     try:
         yield
     except BaseException:
-        with suppress(OSError):
-            directory.rmdir()
+        inside = [parent for parent in directory.absolute().parents if parents and Path.cwd() in parent.parents]
+        for folder in (directory, *inside):
+            with suppress(OSError):  # it is not empty, or another block has removed it
+                folder.rmdir()
         raise
 
 
@@ -116,13 +110,10 @@ def read_result(directory: Path) -> dict[str, Any] | None:
         DamagedError: the file cannot be read, does not match its checksum, or does not hold a mapping.
     """
     path = directory / RESULT_FILE
-    try:
-        with read_with_care(path):
-            result = json.loads(read_plain(path).decode("utf-8"))
-    except DamagedError as error:
-        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+    with read_with_care(path):
+        if not path.exists():
             return None
-        raise
+        result = json.loads(read_plain(path).decode("utf-8"))
     if not isinstance(result, dict):
         raise DamagedError(path, f"it holds a {type(result).__name__} and not a mapping")
     if result.get("checksum") != _own_checksum(result):
@@ -221,9 +212,7 @@ def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], l
 def _jsonable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_jsonable(item) for item in value]

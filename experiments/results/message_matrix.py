@@ -25,7 +25,7 @@ def matrices(simulation: "Simulation", ranks: Mapping[str, int]) -> dict[str, ND
     """The matrices of every job as `<job>.bytes`, `<job>.messages`, `<job>.time_ns` and `<job>.busy_ns`.
 
     Args:
-        simulation: The simulation of a workload with `workload.message_matrix=true`.
+        simulation: Has run a workload with `workload.message_matrix=true`.
         ranks: The number of ranks by job, in the order of the jobs.
 
     Returns:
@@ -64,11 +64,7 @@ def pair_columns(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def block_means(values: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
-    """Means over `blocks` x `blocks` parts of a square matrix. The sizes of the parts differ by at most one.
-
-    Returns:
-        [blocks, blocks]. NaN is ignored; a part that holds only NaN gives NaN.
-    """
+    """[blocks, blocks] means over parts of a square matrix, whose sizes differ by at most one, without NaN."""
     part = np.arange(len(values)) * blocks // len(values)
     known = np.isfinite(values)
     total, count = np.zeros((blocks, blocks)), np.zeros((blocks, blocks))

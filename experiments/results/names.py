@@ -1,7 +1,6 @@
 """Names of routers and terminals, which networks from files and damaged networks have besides numbers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,41 +12,31 @@ Columns = Mapping[str, NDArray[Any]]
 Texts = NDArray[np.str_]
 
 
-@dataclass(frozen=True)
-class Names:
-    """The names of routers and terminals; None if all names are just the numbers.
+def channel_names(simulation: Simulation, channels: Columns) -> dict[str, Texts]:
+    """Columns for rows of channels: `router_name` of the sender, and `peer_name` of the receiving node.
 
-    Args:
-        routers: [routers].
-        terminals: [terminals].
+    Empty if all names in the network are just the numbers.
     """
-
-    routers: Texts | None
-    terminals: Texts | None
-
-    @classmethod
-    def of(cls, simulation: Simulation) -> "Names":
-        """The names in a simulation's network. With failures, terminals keep their names, although numbers shift."""
-        return cls(*(_unless_numbers(of()["name"]) for of in (simulation.routers, simulation.terminals)))
-
-    def of_channels(self, channels: Columns) -> dict[str, Texts]:
-        """Columns for rows of channels: `router_name` of the sender, and `peer_name` of the receiving node."""
-        if self.routers is None and self.terminals is None:
-            return {}
-        peer, terminal = channels["peer_router"], channels["terminal"]
-        to_router = _called(self.routers, np.maximum(peer, 0))
-        to_terminal = _called(self.terminals, np.maximum(terminal, 0))
-        return {
-            "router_name": _called(self.routers, channels["router"]),
-            "peer_name": np.where(peer >= 0, to_router, to_terminal),
-        }
-
-    def of_ranks(self, terminal: NDArray[Any]) -> dict[str, Texts]:
-        """A column for rows of ranks: `terminal_name`."""
-        return {} if self.terminals is None else {"terminal_name": self.terminals[terminal]}
+    routers, terminals = _names(simulation.routers), _names(simulation.terminals)
+    if routers is None and terminals is None:
+        return {}
+    peer, terminal = channels["peer_router"], channels["terminal"]
+    to_router, to_terminal = _called(routers, np.maximum(peer, 0)), _called(terminals, np.maximum(terminal, 0))
+    return {
+        "router_name": _called(routers, channels["router"]),
+        "peer_name": np.where(peer >= 0, to_router, to_terminal),
+    }
 
 
-def _unless_numbers(names: Sequence[str]) -> Texts | None:
+def rank_names(simulation: Simulation, terminal: NDArray[Any]) -> dict[str, Texts]:
+    """A column for rows of ranks: `terminal_name`, empty if it is just the number."""
+    names = _names(simulation.terminals)
+    return {} if names is None else {"terminal_name": names[terminal]}
+
+
+def _names(of: Callable[[], Mapping[str, Any]]) -> Texts | None:
+    """The names of nodes, which are just their numbers for None. With failures, terminals keep their names."""
+    names = of()["name"]
     return None if all(name == str(k) for k, name in enumerate(names)) else np.array(names)
 
 

@@ -36,12 +36,8 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     bisections of a forwarding table. A matrix of messages becomes the columns of `pair_columns`. The column
     `port_input_buffer_flits` is derived from the number of VCs in `facts`.
 
-    Args:
-        result: The content of `result.json`.
-        directory: The folder of the run, which has its tables.
-
     Raises:
-        DamagedError: the result or one of its tables is damaged.
+        DamagedError: the result or one of the tables in the folder of the run is damaged.
     """
     with read_with_care(directory / RESULT_FILE):
         columns = flat(result)
@@ -70,7 +66,7 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _port_buffer(columns: Mapping[str, Any], vcs: int) -> int:
-    """Flits of all input buffers of a port. `router.buffer_total` is divided as in simcore/src/core/router_setup.cpp."""
+    """Flits of a port's input buffers. `router.buffer_total` is divided as in simcore/src/core/router_setup.cpp."""
     depth, output = columns["router.input_buffer_flits"], columns["router.output_buffer_flits"]
     if total := columns.get("router.buffer_total"):
         depth = total // vcs * depth // (depth + output)

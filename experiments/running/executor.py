@@ -9,7 +9,7 @@ from typing import Any
 
 from ...simcore._cores import CORES
 
-_RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # environment variable of the processes of a sweep
+RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # environment variable of the processes of a sweep, which share the cores
 
 
 class WorkerDiedError(Exception):
@@ -19,7 +19,7 @@ class WorkerDiedError(Exception):
 class Executor(concurrent.futures.Executor, ABC):
     """`concurrent.futures.Executor` with batches of calls and their progress.
 
-    A call receives a function as its last argument, and reports (finished fraction, seconds) through it.
+    A call receives a function as its last argument, and reports its finished fraction (0..1) through it.
     """
 
     most: int  # number of parallel calls
@@ -27,26 +27,18 @@ class Executor(concurrent.futures.Executor, ABC):
 
     @abstractmethod
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
-        """Call `fn(*args, report)` in a worker; returns a future.
+        """Call `fn(*args, report)` in a worker; returns a future. `fn` is defined at the top level of a module.
 
-        Args:
-            fn: A function that is defined at the top level of a module.
-            args: The arguments of the call.
-            kwargs: `memory`, the bytes that the call will probably take, for executors that schedule by memory.
+        `kwargs` has `memory`, the bytes that the call will probably take, for executors that schedule by memory.
         """
 
     def batch(self) -> AbstractContextManager[Any]:
         """A context whose calls are submitted together."""
         return nullcontext()
 
-    def parts(self) -> Mapping[Any, tuple[float, float]]:
-        """The last (finished fraction, seconds) that a running call reported, by its future."""
+    def parts(self) -> Mapping[Any, float]:
+        """The last fraction that a running call reported, by its future."""
         return {}
-
-
-def environment_of(runs: int) -> dict[str, str]:
-    """The environment of a process that shares the cores with `runs - 1` others."""
-    return {**os.environ, _RUNS_AT_ONCE: str(max(1, runs))}
 
 
 def call_elsewhere(
@@ -56,16 +48,11 @@ def call_elsewhere(
     cpus: float,
     report: Callable[[Any], object] = lambda part: None,
 ) -> tuple[Exception | None, Any]:
-    """Make a call in a process of another machine. Return the error of the call and its value.
+    """Make a call in a process of another machine, in the folder of the command.
 
-    Args:
-        fn: The function.
-        arguments: Its arguments without `report`.
-        folder: The folder of the command.
-        cpus: The cores of the process, which are the threads of a run with `run.threads=0`.
-        report: The last argument.
+    Returns the error of the call and its value. `cpus` are the threads of a run with `run.threads=0`.
     """
-    os.environ[_RUNS_AT_ONCE] = str(max(1, int(CORES // max(1.0, cpus))))
+    os.environ[RUNS_AT_ONCE] = str(max(1, int(CORES // max(1.0, cpus))))
     try:
         os.chdir(folder)
         return None, fn(*arguments, report)
@@ -75,4 +62,4 @@ def call_elsewhere(
 
 def cores_of_a_run() -> int:
     """The cores of each parallel run, which are its threads with `run.threads=0`."""
-    return max(1, CORES // int(os.environ.get(_RUNS_AT_ONCE, 1)))
+    return max(1, CORES // int(os.environ.get(RUNS_AT_ONCE, 1)))

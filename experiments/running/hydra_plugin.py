@@ -6,6 +6,7 @@ sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same laun
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +22,7 @@ from hydra.plugins.sweeper import Sweeper as HydraSweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs.composition import WRONG, Composer
+from ...configs.composition import WRONG
 from ...configs.identity import study_folder
 from ...configs.launchers import PACKAGE
 from ...simcore import ConfigError
@@ -43,20 +44,23 @@ class Sweep:
         kind: The kind of its runs.
         line: The text about a result for the terminal, from the result, its folder, and whether it is new.
         objective: Maps a result to the number that a sweeper minimises.
+        meanwhile: Called by a thread during the runs, for imports that `conclude` of `main` needs.
     """
 
-    def __init__(self, name: str, kind: Kind, line: Line, objective: Any = lambda result: None) -> None:
-        self.name, self.kind, self.line, self.objective = name, kind, line, objective
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        line: Line,
+        objective: Callable[[Any], Any] = lambda result: None,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.name, self.kind, self.line, self.objective, self.meanwhile = name, kind, line, objective, meanwhile
         self.runs: list[PlannedRun] = []
         self.errors: dict[Path, Exception] = {}
-        self._composer = Composer(kind.root)
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
-        """Execute a run for each list of overrides.
-
-        Args:
-            config: The configuration of the whole sweep, with Hydra's own section.
-            lists: The overrides of each run.
+        """Execute a run for each list of overrides; `config` is that of the whole sweep, with Hydra's own section.
 
         Raises:
             ConfigError, CommandError: a run cannot be composed or cannot start. Nothing ran.
@@ -72,27 +76,27 @@ class Sweep:
                 file=sys.stderr,
                 flush=True,
             )
+        threading.Thread(target=self.meanwhile).start()
         try:
             run_all(planned, self.name, keep_going=True, launcher=launcher, done=self._done, check=True)
         except RunFailedError as error:
             self.errors |= error.errors
-        returned = []
-        for run, words in zip(planned, lists, strict=True):
-            failure = self.errors.get(run.directory)
-            value = failure or self.objective(run.kind.read(run.directory))
-            status = JobStatus.FAILED if failure else JobStatus.COMPLETED
-            returned.append(JobReturn(overrides=words, status=status, _return_value=value))
-        return returned
+        return [self._returned(*pair) for pair in zip(planned, lists, strict=True)]
 
     def _done(self, run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
         print(self.line(result, run.directory, now), flush=True)
 
+    def _returned(self, run: PlannedRun, words: Sequence[str]) -> JobReturn:
+        if failure := self.errors.get(run.directory):
+            return JobReturn(overrides=words, status=JobStatus.FAILED, _return_value=failure)
+        value = self.objective(run.kind.read(run.directory))
+        return JobReturn(overrides=words, status=JobStatus.COMPLETED, _return_value=value)
+
     def main(self, compose: Callable[[], object], conclude: Callable[[], object]) -> None:
         """The body of a command.
 
-        Args:
-            compose: Calls the Hydra application, which executes one run, or this sweep.
-            conclude: Called at the end, if there is no error but those of runs.
+        `compose` calls the Hydra application, which executes one run or this sweep. `conclude` follows if there is no
+        error but those of runs.
         """
 
         def command() -> None:
@@ -116,7 +120,7 @@ class Sweep:
         for words in lists:
             own = tuple(word for word in words if word not in common)
             try:
-                plain = self._composer.resolved(words)
+                plain = self.kind.root.resolved(words)
                 folder = self._folder(plain, hydra)
             except WRONG as error:
                 raise of_run(own, error) from error
@@ -137,11 +141,7 @@ _current: list[Sweep] = []
 
 
 class EngineLauncher(HydraLauncher):
-    """Passes the lists of overrides to the engine.
-
-    Args:
-        settings: Keys of the section `hydra.launcher`. The engine reads them from the configuration of the sweep.
-    """
+    """Passes the lists of overrides to the engine, which reads `settings` from the configuration of the sweep."""
 
     __module__ = PACKAGE
 

@@ -4,6 +4,7 @@ Every command that runs a sweep takes the same words, such as `hydra/launcher=ra
 """
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from ..terminal.commandline import CommandError
 from .executor import Executor
 from .local import LocalExecutor
 
-_GROUP, _SECTION = "hydra/launcher", "hydra.launcher."
+_GROUP = "hydra/launcher"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ class Launcher:
     kind: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def workers(self) -> int | None:
+        """The number of parallel runs that the settings of this machine name; None: one per core."""
+        most = int(self.settings.get("n_jobs", -1))
+        return most if not self.kind and most > 0 else None
+
     @contextmanager
     def executor(self, most: int, workers: int | None, folder: Path, description: str) -> Iterator[Executor]:
         """An executor. At the end of the context, runs in progress are interrupted and remove their unfinished files.
@@ -45,7 +52,7 @@ class Launcher:
             most: Number of processes of this machine.
             workers: Number of parallel runs elsewhere; None: as many as the cluster takes.
             folder: The folder of the results, which every machine must see.
-            description: The description of the runs.
+            description: The name of the jobs.
 
         Raises:
             ConfigError: there is no cluster at the address.
@@ -79,10 +86,9 @@ os.register_at_fork(after_in_child=_kept.clear)  # a fork copies no threads, and
 
 @contextmanager
 def warm(most: int | None = None) -> Iterator[LocalExecutor]:
-    """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree.
+    """Processes of this machine, by default as many as the previous sweep had.
 
-    Args:
-        most: Number of processes; None: that of the previous sweep.
+    A sweep takes over the processes of the previous one if their settings agree.
     """
     most = most or (_kept[0][0].most if _kept else CORES)
     surroundings = (most, dict(os.environ), list(sys.path))
@@ -103,26 +109,32 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
 
     Raises:
         hydra.errors.HydraException: the launcher or one of the keys does not exist; see `explain`.
-        CommandError: the launcher belongs to another package, or Slurm is missing.
+        CommandError: as `launcher_of_app`.
     """
     own = [word for word in words if _is_of_launcher(word)]
-    if not own:
-        return HERE, list(words)
-    config = compose_root("config", own, hydra=True)
-    return _launcher(config.hydra.launcher), [word for word in words if word not in own]
+    launcher = launcher_of_app(compose_root("config", own, hydra=True)) if own else HERE
+    return launcher, [word for word in words if word not in own]
 
 
 def launcher_of_app(config: DictConfig | None = None) -> Launcher:
-    """The launcher of this process, which is a Hydra application.
-
-    Args:
-        config: A configuration with Hydra's own section; None: that of the application.
+    """The launcher in a configuration with Hydra's own section; None: that of this process, a Hydra application.
 
     Raises:
-        CommandError: as `launcher_of`.
+        CommandError: the launcher belongs to another package, or Slurm is missing.
     """
     hydra = HydraConfig.get() if config is None else config.hydra
-    return _launcher(hydra.launcher)
+    # Unresolved, because the interpolations of Hydra's folders cannot be resolved here.
+    settings: Any = OmegaConf.to_container(hydra.launcher, resolve=False)
+    package, _, name = settings.pop("_target_").rpartition(".")
+    if package != PACKAGE:
+        raise CommandError(f"{_GROUP}: {name} belongs to another package; valid launchers: {', '.join(LAUNCHERS)}")
+    kind = settings.pop("kind")
+    if kind == "slurm" and shutil.which("srun") is None:
+        raise CommandError(
+            f"{_GROUP}=submitit_slurm: this machine has no Slurm (no srun); start the command on a node that can "
+            f"submit jobs, or use {_GROUP}=submitit_local"
+        )
+    return Launcher(kind, settings)
 
 
 def refuse_launcher() -> None:
@@ -137,26 +149,5 @@ def refuse_launcher() -> None:
         )
 
 
-def runs_at_once(launcher: Launcher) -> int | None:
-    """The number of parallel runs that the section of a launcher for this machine sets; None: one per core."""
-    most = int(launcher.settings.get("n_jobs", -1))
-    return most if not launcher.kind and most > 0 else None
-
-
 def _is_of_launcher(word: str) -> bool:
-    return word.lstrip("+~").partition("=")[0] == _GROUP or word.lstrip("+~").startswith(_SECTION)
-
-
-def _launcher(section: DictConfig) -> Launcher:
-    # Unresolved, because the interpolations of Hydra's folders cannot be resolved here.
-    settings: Any = OmegaConf.to_container(section, resolve=False)
-    package, _, name = settings.pop("_target_").rpartition(".")
-    if package != PACKAGE:
-        raise CommandError(f"{_GROUP}: {name} belongs to another package; valid launchers: {', '.join(LAUNCHERS)}")
-    kind = settings.pop("kind")
-    if kind == "slurm" and shutil.which("srun") is None:
-        raise CommandError(
-            f"{_GROUP}=submitit_slurm: this machine has no Slurm (no srun); start the command on a node that can "
-            f"submit jobs, or use {_GROUP}=submitit_local"
-        )
-    return Launcher(kind, settings)
+    return re.match(r"[+~]*hydra(/launcher(=|$)|\.launcher\.)", word) is not None

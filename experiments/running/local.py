@@ -1,5 +1,6 @@
 """An executor of warm processes on this machine."""
 
+import os
 import pickle
 import signal
 import socket
@@ -13,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from .executor import Executor, WorkerDiedError, environment_of
+from .executor import RUNS_AT_ONCE, Executor, WorkerDiedError
 
 _KILL_AFTER_SECONDS = 0.8  # time for a worker to end before it is killed
 
@@ -21,23 +22,20 @@ _KILL_AFTER_SECONDS = 0.8  # time for a worker to end before it is killed
 class LocalExecutor(Executor):
     """Executes calls in processes that stay for the next call, so that only the first call waits for imports.
 
-    A thread per process gives it the calls and waits for the answers.
-
-    Args:
-        workers: Largest number of processes. A process is started when a call needs it.
+    Each process has a thread here, which gives it the calls and waits for the answers. At most `workers` processes are
+    started, each when a call needs it.
     """
 
     def __init__(self, workers: int) -> None:
         self.most = workers
-        self._threads = ThreadPoolExecutor(workers)
+        self._threads, self._own = ThreadPoolExecutor(workers), threading.local()
         self._lock, self._closed = threading.Lock(), False
         self._workers: list[_Worker] = []
-        self._idle: list[_Worker] = []
-        self._parts: dict[Future[Any], list[tuple[float, float]]] = {}
+        self._parts: dict[Future[Any], list[float]] = {}
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Call `fn(*args, report)` in a worker. The sweep limits the memory, so `kwargs` is ignored."""
-        reports = [(0.0, 0.0)]
+        reports = [0.0]
         future = self._threads.submit(self._call, pickle.dumps((str(Path.cwd()), fn, args)), reports)
         self._parts[future] = reports
         future.add_done_callback(lambda ended: self._parts.pop(ended, None))
@@ -55,29 +53,26 @@ class LocalExecutor(Executor):
             worker.join(deadline)
         self._threads.shutdown()
 
-    def parts(self) -> Mapping[Any, tuple[float, float]]:
-        """See `Executor`. A call that has not reported yet has (0, 0)."""
+    def parts(self) -> Mapping[Any, float]:
+        """See `Executor`."""
         return {future: reports[-1] for future, reports in list(self._parts.items())}
 
-    def _call(self, call: bytes, reports: list[tuple[float, float]]) -> Any:
+    def _call(self, call: bytes, reports: list[float]) -> Any:
         """Make a call and wait for its answer, in a thread."""
-        with self._lock:
-            if self._closed:
-                raise WorkerDiedError("it was interrupted")
-            # The system may have ended an idle worker, for example to get memory back.
-            while self._idle and self._idle[-1].process.poll() is not None:
-                self._idle.pop()
-            if self._idle:
-                worker = self._idle.pop()
-            else:
-                self._workers.append(worker := _Worker(self.most))
+        worker = getattr(self._own, "worker", None)
+        # The system may have ended an idle worker, for example to get memory back.
+        if worker is None or worker.process.poll() is not None:
+            with self._lock:
+                if self._closed:
+                    raise WorkerDiedError("it was interrupted")
+                worker = self._own.worker = _Worker(self.most)
+                self._workers.append(worker)
         try:
             worker.connection.send_bytes(call)
             while (answer := worker.connection.recv())[0] == "part":
                 reports[:] = answer[1:]
         except (EOFError, OSError):
             raise WorkerDiedError(_died(worker.join(time.monotonic() + _KILL_AFTER_SECONDS))) from None
-        self._idle.append(worker)
         if answer[0] == "error":
             raise answer[1]
         return answer[1]
@@ -90,11 +85,7 @@ def _died(status: int) -> str:
 
 
 class _Worker:
-    """A worker process and the connection to it.
-
-    Args:
-        workers: Number of workers that share the cores.
-    """
+    """A worker process, which shares the cores with others, and the connection to it."""
 
     def __init__(self, workers: int) -> None:
         ours, theirs = socket.socketpair()
@@ -103,7 +94,7 @@ class _Worker:
                 [sys.executable, "-m", f"{__package__}.worker", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=environment_of(workers),
+                env={**os.environ, RUNS_AT_ONCE: str(workers)},
                 start_new_session=True,  # so that the terminal sends Ctrl-C only to the command
             )
         self.connection = Connection(ours.detach())

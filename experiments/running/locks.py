@@ -15,12 +15,7 @@ LOCK_FILE = "running.lock"
 
 @contextmanager
 def sole_owner(directory: Path) -> Iterator[None]:
-    """Lock `directory` while the block runs.
-
-    Raises:
-        CommandError: another process holds the lock. The message names the process, its machine and the time.
-        OSError: the folder cannot be written.
-    """
+    """Lock `directory` while the block runs. A CommandError names the process that holds the lock already."""
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / LOCK_FILE).open("a+") as file:
         try:

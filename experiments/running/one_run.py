@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-
 from ...configs import config_hash, core_sections, has_workload, plot_formats
+from ...configs.identity import plain_of
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore._window import measure_window, trend_of
@@ -20,7 +19,7 @@ from ...simcore.plugins import versions
 from ..results.cautions import cautions
 from ..results.files import finished, remove_if_unused, require_writable, write_arrays, write_result, write_table
 from ..results.message_matrix import matrices
-from ..results.names import Columns, Names
+from ..results.names import Columns, channel_names
 from ..terminal.progress import Report
 from ..workload.run import Limits, run_workload
 from .executor import cores_of_a_run
@@ -42,14 +41,6 @@ _CHUNK_SECONDS = 0.2  # approximate duration of a call into the core, between tw
 Config = Mapping[str, Any]
 
 
-def resolved(config: Config) -> Config:
-    """The plain values of a configuration; fast, unlike the nodes of OmegaConf."""
-    plain: Any = config
-    if isinstance(config, DictConfig):
-        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    return plain  # type: ignore[no-any-return]
-
-
 @dataclass
 class Phases:
     """The lengths of a run's phases in cycles of the router's clock."""
@@ -61,23 +52,15 @@ class Phases:
 
     @classmethod
     def of(cls, run: Config, simulation: Simulation) -> "Phases":
-        """Round the times of the `run` section to cycles.
-
-        Raises:
-            ConfigError: a time is negative, a window is shorter than one cycle, or the run would pass the end of
-                simulated time.
-        """
+        """Round the times of the `run` section to cycles; a ConfigError names a time that cannot be simulated."""
         cycle_ns, cycles = simulation.cycle_ns, {}
         for key in ("warmup_ns", "measure_ns", "drain_max_ns", "series_interval_ns"):
             if not (run[key] >= 0 and math.isfinite(run[key])):
                 raise ConfigError(f"run.{key}: {run[key]:g} ns is negative or not finite")
             cycles[key.removesuffix("_ns")] = round(run[key] / cycle_ns)
-        if cycles["measure"] == 0:
-            raise ConfigError(f"run.measure_ns: {run['measure_ns']:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
-        if run["series_interval_ns"] > 0 and cycles["series_interval"] == 0:
-            raise ConfigError(
-                f"run.series_interval_ns: {run['series_interval_ns']:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
-            )
+        for key in ("measure", *(["series_interval"] if run["series_interval_ns"] > 0 else [])):
+            if cycles[key] == 0:
+                raise ConfigError(f"run.{key}_ns: {run[f'{key}_ns']:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
         whole = cycles["warmup"] + cycles["measure"] + (cycles["drain_max"] if run["drain"] else 0)
         end = simulation.facts()["end_of_time_cycles"]
         if whole > end:
@@ -100,7 +83,7 @@ def obtain(config: Config, directory: Path, report: Report) -> tuple[dict[str, A
         CoreError: the simulation stopped with an error, such as a deadlock.
         OSError: the result cannot be written. No unfinished file remains.
     """
-    config = resolved(config)
+    config = plain_of(config)
     if not config["run"]["overwrite"]:
         known = finished(directory, config_hash(config), __version__, results_version)
         if known is not None:
@@ -113,8 +96,8 @@ def execute(config: Config, directory: Path, report: Report) -> dict[str, Any]:
 
     Returns the result. Unfinished jobs and exceptions are as in `obtain`.
     """
-    config = resolved(config)
-    with remove_if_unused(directory):
+    config = plain_of(config)
+    with remove_if_unused(directory, parents=False):
         result, tables, simulation = simulated(config, report, lambda: require_writable(directory))
         for name, columns in tables.items():
             write_table(directory / result["files"][name], columns)
@@ -132,15 +115,9 @@ def execute(config: Config, directory: Path, report: Report) -> dict[str, Any]:
 def simulated(
     config: Config, report: Report, built: Callable[[], object] = lambda: None
 ) -> tuple[dict[str, Any], dict[str, Columns], Simulation]:
-    """Run `config` without writing a file.
+    """Run `config` without writing a file. `built` is called when the network is built, before the first cycle.
 
-    Args:
-        config: The configuration.
-        report: Receives the progress.
-        built: Called when the network is built, before the first cycle.
-
-    Returns:
-        The result, the tables by name, and the simulation. Exceptions are as in `obtain`.
+    Returns the result, the tables by name, and the simulation. Exceptions are as in `obtain`.
     """
     began = time.process_time()
     simulation = prepare(config)
@@ -191,7 +168,7 @@ def prepare(config: Config) -> Simulation:
     Raises:
         ConfigError: the configuration cannot run.
     """
-    config = resolved(config)
+    config = plain_of(config)
     require_policy_file(config["routing"])
     plot_formats(config)  # refuses an unknown one
     resources = {key: config["run"][key] for key in ("max_memory_gb", "partitions")}
@@ -201,39 +178,30 @@ def prepare(config: Config) -> Simulation:
         Limits.of(config["workload"], simulation)
     else:
         Phases.of(config["run"], simulation)
-        if config["run"]["precision"] != 0:
-            _check_steady(config, simulation)
-        else:
-            _refuse_unused(config["run"])
-    _check_routing(config, simulation)
+        _check_precision(config["run"], simulation)
+    routing = config["routing"]["name"]
+    if config["run"]["save_q_table"] and not simulation.facts()["table_layout"]:
+        raise ConfigError(f"run.save_q_table: routing.{routing} has no Q-table")
+    if registered("routing")[routing]["facts"]["external"]:
+        raise ConfigError(
+            f"routing: '{routing}' gets its decisions from Python (collect() and apply()); use it with "
+            "flitgym.Simulation or an environment"
+        )
     return simulation
 
 
-def _check_steady(config: Config, simulation: Simulation) -> None:
-    """Refuse a search for the steady state of a network that has none."""
-    run = config["run"]
+def _check_precision(run: Config, simulation: Simulation) -> None:
+    """Refuse a search for the steady state of a network that has none, and its keys in a run without a search."""
+    if run["precision"] == 0:
+        for key, default in (("confidence", 0.95), ("max_ns", 2_000_000.0)):  # of run/standard.yaml
+            if (value := run[key]) != default:
+                why = "has no effect without run.precision; use run=steady, or leave it out"
+                raise ConfigError(f"run.{key}: {value:g} {why}")
+        return
     check_steady(simulation, run["precision"], run["confidence"], run["max_ns"], run["warmup_ns"], run["measure_ns"])
     if run["series_interval_ns"] > 0:
         raise ConfigError(
             "run.series_interval_ns: run.precision makes a series with its own interval, run.measure_ns / 400; use 0"
-        )
-
-
-def _refuse_unused(run: Config) -> None:
-    """Refuse keys that only a run with a precision reads."""
-    for key, default in (("confidence", 0.95), ("max_ns", 2_000_000.0)):  # of run/standard.yaml
-        if (value := run[key]) == default:
-            continue
-        raise ConfigError(f"run.{key}: {value:g} has no effect without run.precision; use run=steady, or leave it out")
-
-
-def _check_routing(config: Config, simulation: Simulation) -> None:
-    if config["run"]["save_q_table"] and not simulation.facts()["table_layout"]:
-        raise ConfigError(f"run.save_q_table: routing.{config['routing']['name']} has no Q-table")
-    if registered("routing")[config["routing"]["name"]]["facts"]["external"]:
-        raise ConfigError(
-            f"routing: '{config['routing']['name']}' gets its decisions from Python (collect() and apply()); "
-            "use it with flitgym.Simulation or an environment"
         )
 
 
@@ -255,7 +223,7 @@ def _run_windows(simulation: Simulation, config: Config, report: Report) -> tupl
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
     cpu, wall = time.process_time(), time.perf_counter()
-    numbers = _steady(simulation, config, report) if run["precision"] > 0 else _advance(simulation, phases, report)
+    numbers = _steady(simulation, run, report) if run["precision"] > 0 else _advance(simulation, phases, report)
     drained = None
     if run["drain"]:
         report("drain", 1.0)
@@ -271,22 +239,15 @@ def _run_windows(simulation: Simulation, config: Config, report: Report) -> tupl
         tables["series"] = simulation.series()
     if run["channels"]:
         channels = simulation.channels()
-        tables["channels"] = channels | Names.of(simulation).of_channels(channels)
+        tables["channels"] = channels | channel_names(simulation, channels)
     return numbers, tables
 
 
-def _steady(simulation: Simulation, config: Config, report: Report) -> dict[str, Any]:
+def _steady(simulation: Simulation, run: Config, report: Report) -> dict[str, Any]:
     """Measure a steady state. Returns its fields, and the latencies of the window's halves."""
-    run = config["run"]
-    found = measure_steady(
-        simulation,
-        run["precision"],
-        run["confidence"],
-        run["max_ns"],
-        warmup_ns=run["warmup_ns"],
-        window_ns=run["measure_ns"],
-        report=report,
-    )
+    precision = (run["precision"], run["confidence"], run["max_ns"])
+    windows = {"warmup_ns": run["warmup_ns"], "window_ns": run["measure_ns"]}
+    found = measure_steady(simulation, *precision, **windows, report=report)
     latency, packets = found.first_half
     end = simulation.statistics()
     whole = end["packets_delivered"], end["packet_latency_mean_ns"] * end["packets_delivered"]

@@ -13,28 +13,13 @@ from typing import Any, ClassVar
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, has_workload, run_id
-from ...configs.composition import SIMULATION, Composer, Root
+from ...configs.composition import SIMULATION, Root
 from ...configs.routes import TABLE, route_hash, route_id
 from ...simcore import __version__, results_version
 from ..results.files import finished, read_result
 from ..terminal.progress import Report
 from ..workload.run import bytes_of_jobs, require_finished
 from .one_run import execute, prepare
-
-_COST_OF_TABLE = 5_000.0  # simulated ns that take about as long as a table
-
-
-@dataclass(frozen=True)
-class Survey:
-    """The size of a run, known before the run starts.
-
-    Args:
-        claimed_bytes: Bytes that the core allocates at the beginning.
-        terminals: Number of terminals of the network.
-    """
-
-    claimed_bytes: int
-    terminals: int
 
 
 class Kind(ABC):
@@ -52,13 +37,7 @@ class Kind(ABC):
 
     @abstractmethod
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """Run in this process, and write the result into `directory`.
-
-        Args:
-            plain: The resolved configuration.
-            directory: The folder of the result.
-            report: Receives the progress.
-            words: The overrides that gave `plain`, if they are known.
+        """Run in this process, and write the result into `directory`. `words` are the overrides that gave `plain`.
 
         Raises:
             ConfigError: the configuration cannot run.
@@ -71,27 +50,27 @@ class Kind(ABC):
         return read_result(directory)
 
     def cost(self, plain: Mapping[str, Any]) -> float:
-        """The work of a run in arbitrary units.
-
-        It determines the order of the runs and the estimate of the time left.
-        """
+        """The work of a run in arbitrary units, for the order of the runs and their progress."""
         return 1.0
 
     def alike(self, plain: Mapping[str, Any]) -> str:
         """A text that is equal for runs whose time and memory depend only on their cost."""
         return ""
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """Build the network of a run, which checks its configuration.
+
+        Returns:
+            The bytes that the core allocates at the beginning, and the number of terminals.
 
         Raises:
             ConfigError: the configuration cannot run.
         """
-        return Survey(0, 1)
+        return 0, 1
 
     def overwrites(self, plain: Mapping[str, Any]) -> bool:
         """Whether to repeat a finished run."""
-        return bool(plain["overwrite"])
+        return bool(plain.get("run", plain)["overwrite"])
 
 
 class SimulationKind(Kind):
@@ -125,14 +104,10 @@ class SimulationKind(Kind):
         names = [plain["traffic"]["name"], *(workload.get(key) for key in ("name", "target", "background"))]
         return json.dumps([*parts, names], default=str)
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """See `Kind`."""
         facts = prepare(plain).facts()
-        return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
-
-    def overwrites(self, plain: Mapping[str, Any]) -> bool:
-        """See `Kind`."""
-        return bool(plain["run"]["overwrite"])
+        return int(facts["memory_estimate_bytes"]), int(facts["terminals"])
 
 
 class TableKind(Kind):
@@ -154,23 +129,19 @@ class TableKind(Kind):
 
         obtain(OmegaConf.create(plain), directory, report, keep_refusals=True)
 
-    def cost(self, plain: Mapping[str, Any]) -> float:
-        """See `Kind`."""
-        return _COST_OF_TABLE
-
     def alike(self, plain: Mapping[str, Any]) -> str:
         """See `Kind`."""
         keys = ("topology", "failures", "engine", "demand", "flows", "file")
         return json.dumps([plain.get(key) for key in keys], default=str)
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """See `Kind`."""
         from ..table_quality.one_table import channel_graph, files
 
         config = OmegaConf.create(plain)
         graph = channel_graph(config)
         files(config, graph)
-        return Survey(0, graph.terminals)
+        return 0, graph.terminals
 
 
 SIMULATIONS, TABLES = SimulationKind(), TableKind()
@@ -197,19 +168,7 @@ class PlannedRun:
         return self.kind.cost(self.plain)
 
 
-class Composers:
-    """The composers of a sweep. Several sweeps can share them, so that each option is composed only once."""
-
-    def __init__(self) -> None:
-        self.simulations, self.tables = Composer(SIMULATION), Composer(TABLE)
-
-
-def expand(
-    common: Sequence[str],
-    blocks: Iterable[Mapping[str, Any]],
-    directory: Path,
-    composers: Composers | None = None,
-) -> list[PlannedRun]:
+def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path) -> list[PlannedRun]:
     """Every run of a sweep.
 
     Args:
@@ -218,35 +177,25 @@ def expand(
             values is a run. Keys that change together are in `together`, a list of axes; a value of such an axis maps
             keys to their values. Blocks with `command: route` make forwarding tables and ignore `common`.
         directory: The parent of the folders of the runs.
-        composers: Composers that several calls share.
 
     Raises:
         hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: an option or a key does not exist, or a
             value has the wrong type.
         ConfigError: the jobs of a workload do not fit the network, or a run asks for too many resources.
     """
-    composers = composers or Composers()
-    return [run for block in blocks for run in _of_block(common, block, directory, composers)]
+    return [run for block in blocks for run in _of_block(common, block, directory)]
 
 
-def _of_block(
-    common: Sequence[str], block: Mapping[str, Any], directory: Path, composers: Composers
-) -> Iterator[PlannedRun]:
+def _of_block(common: Sequence[str], block: Mapping[str, Any], directory: Path) -> Iterator[PlannedRun]:
     kind: Kind = TABLES if block.get("command") == "route" else SIMULATIONS
-    composer = composers.tables if kind is TABLES else composers.simulations
     first = [*(() if kind is TABLES else common), *block["overrides"]]
     sweep: Mapping[str, Sequence[Any]] = block["sweep"]
-    groups = composer.root.groups
+    groups = kind.root.groups
     if kind is SIMULATIONS:  # groups vary before single keys
         sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in groups)}
-    for values, *joint in itertools.product(_product(sweep), *block.get("together", ())):
-        chosen = functools.reduce(operator.or_, joint, values)
+    for values, *joint in itertools.product(itertools.product(*sweep.values()), *block.get("together", ())):
+        chosen = functools.reduce(operator.or_, joint, dict(zip(sweep, values, strict=True)))
         options = (f"{key}={value}" for key, value in chosen.items() if key in groups)
         own = {key: value for key, value in chosen.items() if key not in groups}
-        plain = composer.resolved((*first, *options), own)
+        plain = kind.root.resolved((*first, *options), own)
         yield PlannedRun(plain, directory / kind.folder(plain), kind)
-
-
-def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    for values in itertools.product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))

@@ -1,5 +1,6 @@
 """Runs as tasks of a Ray cluster, whose nodes share the folder of the results."""
 
+import itertools
 import socket
 import sys
 import tempfile
@@ -22,14 +23,9 @@ _MOST_REPORTS = 1000  # taken from the queue at a time
 
 
 class RayExecutor(Executor):
-    """Executes each call as a task.
+    """Executes each call as a task. The arguments are those of `Launcher.executor` and the fields of `Launcher`.
 
-    Args:
-        kind: "ray".
-        workers: Number of parallel calls; None: as many as the cluster has CPUs for, including nodes that join later.
-        folder: The folder of the results, which every node must see.
-        description: Ignored.
-        settings: `address`, `cpus_per_run` and `memory_gb_per_run` of the launcher (`configs/launchers.py`).
+    Without `workers`, as many calls are parallel as the cluster has CPUs for, including nodes that join later.
     """
 
     tries = 2  # if a run's worker dies twice, the run itself is probably the cause
@@ -53,25 +49,25 @@ class RayExecutor(Executor):
         # because they are silent and would repeat forever a run that runs out of memory.
         self._cpus = settings["cpus_per_run"]
         self._remote = ray.remote(max_calls=1, num_cpus=self._cpus, max_retries=0)(_run)
-        self._active: dict[Future[Any], Any] = {}
-        self._parts: dict[int, tuple[float, float]] = {}
-        self._numbers: dict[Future[Any], int] = {}
+        self._numbers = itertools.count()
+        self._active: dict[Future[Any], tuple[Any, int]] = {}  # task and number of each call
+        self._parts: dict[int, float] = {}
         folder.mkdir(parents=True, exist_ok=True)
         self._mark = tempfile.NamedTemporaryFile(prefix=".shared-", dir=folder)  # noqa: SIM115
         self._where = (str(Path.cwd()), str(Path(self._mark.name).resolve()))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """See `Executor`."""
-        number = len(self._numbers)
+        number = next(self._numbers)
         options = {"memory": int(min(self._given or kwargs.get("memory", 0.0), self._largest))}
         reference = self._remote.options(**options).remote(fn, args, *self._where, self._cpus, self._reports, number)
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
-        self._active[future], self._numbers[future] = reference, number
+        self._active[future] = reference, number
         reference.future().add_done_callback(lambda ended: self._ended(future, ended))
         return future
 
-    def parts(self) -> Mapping[Any, tuple[float, float]]:
+    def parts(self) -> Mapping[Any, float]:
         """See `Executor`.
 
         Raises:
@@ -85,11 +81,11 @@ class RayExecutor(Executor):
         except RayError as error:
             text = f"the Ray cluster is gone ({_in_short(error)}); finished runs are kept, start again to continue"
             raise CoreError(text) from error
-        return {future: self._parts.get(self._numbers[future], (0.0, 0.0)) for future in list(self._active)}
+        return {future: self._parts.get(number, 0.0) for future, (_, number) in list(self._active.items())}
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor`."""
-        references = list(self._active.values())
+        references = [reference for reference, _ in list(self._active.values())]
         if references and cancel_futures:
             for reference in references:
                 ray.cancel(reference)

@@ -12,9 +12,7 @@ from .batch_means import BATCHES, FINE, Estimate, Floats, estimate, mser5
 
 _SAMPLE = 20  # observations between two samples of the source queues
 _LEAST = 2 * FINE  # observations of the shortest window
-_LATENCIES = (
-    2.0  # mean packet latencies of the shortest batch, because packets that are in the network together are alike
-)
+_LATENCIES = 2.0  # mean packet latencies of the shortest batch; packets that are in the network together are alike
 _CARRIED = 0.97  # of the packets; a network whose sources lose more is saturated, as in `cautions.py`
 _WARMUP_GROWTH = 1.5  # of the warm-up, from one test to the next
 _WINDOW_GROWTH = 1.2  # of the window
@@ -230,12 +228,10 @@ class _SteadyRun:
         return float(waits.mean()), float(waits.max())
 
     def _are_known(self, latency: Estimate | None, accepted: Estimate | None) -> bool:
-        if latency is None or accepted is None or (self.now - self.begin) * self.ns < self._least_ns(latency):
+        if latency is None or accepted is None:
             return False
-        return latency.within(self.precision) and accepted.within(self.precision)
-
-    def _least_ns(self, latency: Estimate) -> float:
-        return _LATENCIES * BATCHES * latency.mean
+        long = (self.now - self.begin) * self.ns >= _LATENCIES * BATCHES * latency.mean
+        return long and latency.within(self.precision) and accepted.within(self.precision)
 
     def _loses_load(self) -> bool:
         """Whether the sources lose packets beyond chance (`router.source_backlog=lost`)."""

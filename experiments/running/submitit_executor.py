@@ -1,10 +1,9 @@
 """Runs as an array of Slurm jobs, by submitit."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,9 @@ _OF_EXECUTOR = ("max_num_timeout",)
 
 
 class SubmititExecutor(Executor):
-    """Executes each call as a job. Jobs report no progress before their end.
+    """Executes each call as a job. The arguments are those of `Launcher.executor` and the fields of `Launcher`.
 
-    Args:
-        kind: "slurm", or "local" for processes of this machine.
-        workers: Number of parallel calls; None: `array_parallelism` of the section, or one per core for "local".
-        folder: The folder of the results, which every node must see.
-        description: The name of the jobs.
-        settings: The settings of the launcher (`configs/launchers.py`).
+    Without `workers`, `array_parallelism` jobs are parallel, or one per core for "local".
     """
 
     def __init__(
@@ -49,8 +43,7 @@ class SubmititExecutor(Executor):
         self.most = workers or CORES if kind == "local" else 1 << 30
         self._cpus = settings["cpus_per_task"] or 1
         self._active: list[tuple[Any, Future[Any]]] = []
-        self._lock, self._stopped = threading.Lock(), threading.Event()
-        threading.Thread(target=self._attend, daemon=True).start()
+        self._looked = time.monotonic()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """See `Executor`. The memory of a job comes from the section `hydra.launcher`."""
@@ -60,27 +53,27 @@ class SubmititExecutor(Executor):
         self._active.append((job, future))
         return future
 
-    @contextmanager
-    def batch(self) -> Iterator[None]:
+    def batch(self) -> AbstractContextManager[Any]:
         """See `Executor`. The calls become one array of jobs."""
-        with self._lock, self._executor.batch():
-            yield
+        return self._executor.batch()
+
+    def parts(self) -> Mapping[Any, float]:
+        """See `Executor`. Jobs report no progress; the futures of those that have ended become done."""
+        if time.monotonic() - self._looked > _LOOK_SECONDS:
+            over = [(job, future) for job, future in self._active if job.done()]
+            for job, future in over:
+                self._active.remove((job, future))
+                _end(job, future)
+            self._looked = time.monotonic()
+        return {}
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor`."""
         while wait and not cancel_futures and self._active:
             time.sleep(_LOOK_SECONDS)
-        self._stopped.set()
+            self.parts()
         for job, _ in self._active:
             job.cancel()
-
-    def _attend(self) -> None:
-        while not self._stopped.wait(_LOOK_SECONDS):
-            with self._lock:  # within a batch, jobs have no number yet
-                over = [(job, future) for job, future in self._active if job.done()]
-            for job, future in over:
-                self._active.remove((job, future))
-                _end(job, future)
 
 
 def _end(job: Any, future: "Future[Any]") -> None:

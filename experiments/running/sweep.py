@@ -19,17 +19,15 @@ from ..results.cautions import say_cautions
 from ..results.files import DamagedError, require_writable
 from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
-from .estimate import Estimate
 from .executor import Executor, WorkerDiedError
-from .launcher import HERE, Launcher, runs_at_once, warm
+from .launcher import HERE, Launcher, warm
 from .memory import most_at_once, needs_of
-from .plan import Composers, Kind, PlannedRun, expand
-from .worker import Reporter
+from .plan import Kind, PlannedRun, expand
 
-__all__ = ["WORKERS", "Composers", "PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
+__all__ = ["PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
 
-WORKERS = CORES
 _LOOK_SECONDS = 0.25
+_REPORT_EVERY_SECONDS = 0.3
 _LISTED = 40  # largest sweep whose finished runs are listed; a larger sweep only counts them
 
 # Receives each run with its result, and whether the run took place in this call.
@@ -89,8 +87,8 @@ def run_all(
     known = {run.directory: None if run.kind.overwrites(run.plain) else finished(run) for run in distinct}
     todo = [run for run in distinct if known[run.directory] is None]
     needs, terminals = needs_of(todo, check)
-    workers = workers or runs_at_once(launcher)
-    most = workers or WORKERS
+    workers = workers or launcher.workers
+    most = workers or CORES
     if not launcher.kind:
         most = most_at_once(list(needs.values()), min(most, len(distinct)))
     elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
@@ -100,8 +98,8 @@ def run_all(
         text += f", {most} at a time"
     if largest := max(needs.values(), default=0):
         text += f", up to {largest / 1e9:.2g} GB each"
-    if not launcher.kind and most < min(workers or WORKERS, len(distinct)):
-        text += f" (memory is too small for {workers or WORKERS})"
+    if not launcher.kind and most < min(workers or CORES, len(distinct)):
+        text += f" (memory is too small for {workers or CORES})"
     print(text, file=sys.stderr, flush=True)
     for run in distinct if len(runs) <= _LISTED else ():
         if (result := known[run.directory]) is not None:
@@ -109,13 +107,11 @@ def run_all(
     failures: dict[Path, Exception] = {}
     if todo:
         require_writable(todo[0].directory.parent)
-        todo = _ordered(todo, terminals)
-        costs = [run.cost * terminals[run.directory] for run in todo]
-        groups = [run.kind.alike(run.plain) for run in todo]
-        at_once = most if workers or not launcher.kind else len(todo)
-        estimate = Estimate(groups, costs, at_once)
+        # Long runs first, so that all cores finish at about the same time.
+        todo.sort(key=lambda run: run.cost * terminals[run.directory], reverse=True)
+        progress = SweepProgress(description, [run.cost * terminals[run.directory] for run in todo])
         with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
-            _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
+            failures = _run(todo, executor, progress, keep_going, needs, done)
             if failures and not keep_going:
                 raise RunFailedError(failures)
     results = [result for run in runs if (result := run.kind.read(run.directory)) is not None]
@@ -128,7 +124,7 @@ def run_all(
 def prepare(launcher: Launcher, runs: int) -> None:
     """Start the processes of this machine for a number of runs. They import while the command plans."""
     if not launcher.kind:
-        with warm(min(runs_at_once(launcher) or WORKERS, runs)) as executor:
+        with warm(min(launcher.workers or CORES, runs)) as executor:
             for _ in range(executor.most):
                 executor.submit(_ready)
 
@@ -148,31 +144,33 @@ def finished(run: PlannedRun) -> dict[str, Any] | None:
 
 
 def do(
-    kind: Kind,
-    plain: dict[str, Any],
-    directory: str,
-    words: Sequence[str],
-    send: Callable[[tuple[float, float]], object],
-) -> float:
-    """Execute a run in a worker; returns the seconds that it took."""
-    began = time.monotonic()
-    kind.do(plain, Path(directory), Reporter(send), words)
-    return time.monotonic() - began
+    kind: Kind, plain: dict[str, Any], directory: str, words: Sequence[str], send: Callable[[float], object]
+) -> None:
+    """Execute a run in a worker, and send its finished fraction (0..1) at intervals."""
+    last = time.monotonic()
+
+    def report(phase: str, part: float) -> None:
+        nonlocal last
+        if (now := time.monotonic()) - last > _REPORT_EVERY_SECONDS:
+            last = now
+            send(min(part, 0.999))
+
+    kind.do(plain, Path(directory), report, words)
 
 
 def _run(
     todo: Sequence[PlannedRun],
     executor: Executor,
     progress: SweepProgress,
-    estimate: Estimate,
     keep_going: bool,
     needs: Mapping[Path, float],
-    failures: dict[Path, Exception],
     done: Done,
-) -> None:
+) -> dict[Path, Exception]:
+    """Execute the runs; returns the errors by directory. Without `keep_going`, the first error ends it."""
     waiting = deque(enumerate(todo))
-    active: dict[Future[float], int] = {}
+    active: dict[Future[None], int] = {}
     tries = dict.fromkeys(range(len(todo)), executor.tries)
+    failures: dict[Path, Exception] = {}
     ended = set[int]()
     with progress:
         while waiting or active:
@@ -188,7 +186,6 @@ def _run(
                 error = future.exception()
                 tries[k] -= 1
                 if error is None:
-                    estimate.ended(k, future.result())
                     ended.add(k)
                     if (result := todo[k].kind.read(todo[k].directory)) is not None:
                         done(todo[k], result, True)
@@ -201,19 +198,8 @@ def _run(
                 else:
                     raise error
             if failures and not keep_going:
-                return
-            parts = {active[future]: part for future, part in executor.parts().items() if future in active}
-            progress.update(ended, {k: part for k, (part, _) in parts.items()}, estimate.left(parts))
-
-
-def _ordered(runs: Sequence[PlannedRun], terminals: Mapping[Path, int]) -> list[PlannedRun]:
-    """Long runs first, so that all cores finish at about the same time.
-
-    The longest run of each group precedes all others, because the estimate of the time left needs a run of each group.
-    """
-    longest = sorted(runs, key=lambda run: run.cost * terminals[run.directory], reverse=True)
-    first: dict[str, PlannedRun] = {}
-    for run in longest:
-        first.setdefault(run.kind.alike(run.plain), run)
-    heads = {run.directory for run in first.values()}
-    return [*first.values(), *(run for run in longest if run.directory not in heads)]
+                break
+            progress.update(
+                ended, {active[future]: part for future, part in executor.parts().items() if future in active}
+            )
+    return failures

@@ -9,32 +9,9 @@ import os
 import pickle
 import signal
 import sys
-import time
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-
-_REPORT_EVERY_SECONDS = 0.3
-
-
-class Reporter:
-    """A `Report` that sends the finished fraction of the run, and the seconds since its beginning, at intervals.
-
-    Args:
-        send: Receives both numbers as a pair.
-    """
-
-    def __init__(self, send: Callable[[tuple[float, float]], object]) -> None:
-        self._send, self._began = send, time.monotonic()
-        self._last = self._began
-
-    def __call__(self, phase: str, part: float) -> None:
-        """Send the progress unless the last report is recent."""
-        now = time.monotonic()
-        if now - self._last > _REPORT_EVERY_SECONDS:
-            self._last = now
-            self._send((min(part, 0.999), now - self._began))
 
 
 def main() -> None:
@@ -46,9 +23,11 @@ def main() -> None:
         sys.path[:] = connection.recv()
         while True:
             call = connection.recv_bytes()
-            _forget_peak()
+            # Resets the kernel's record of the peak memory to the present memory (Linux, proc(5)).
+            with suppress(OSError), open("/proc/self/clear_refs", "w") as file:  # noqa: PTH123 - a device, not a path
+                file.write("5")
             connection.send_bytes(_answer(call, connection))
-    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+    except (EOFError, ConnectionError, KeyboardInterrupt):
         os._exit(130)
 
 
@@ -68,12 +47,6 @@ def _answer(call: bytes, connection: Connection) -> bytes:
             pickle.loads(answer)
             return answer
         return pickle.dumps(("error", RuntimeError(f"{type(error).__name__}: {error}\n{text}")))
-
-
-def _forget_peak() -> None:
-    """Reset the kernel's record of the peak memory to the present memory (Linux, proc(5), clear_refs)."""
-    with suppress(OSError), open("/proc/self/clear_refs", "w") as file:  # noqa: PTH123 - a device, not a path
-        file.write("5")
 
 
 if __name__ == "__main__":

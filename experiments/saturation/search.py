@@ -14,7 +14,7 @@ from ...simcore._files import read_plain
 from ..evaluation.kinds import ExtendedKind, network_of
 from ..results.files import require_writable, write_json
 from ..running.one_run import prepare
-from ..running.plan import Composers, PlannedRun, expand
+from ..running.plan import PlannedRun, expand
 from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
 from .bounds import bound_of
@@ -121,11 +121,10 @@ def expand_with_searches(
     common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path
 ) -> list[PlannedRun]:
     """Every run of a sweep; arguments as for `expand`. A block with `command: saturate` has searches as in `search`."""
-    composers = Composers()
     return [
         SATURATIONS.planned(run, block["search"]) if block.get("command") == "saturate" else run
         for block in blocks
-        for run in expand(common, [block], directory, composers)
+        for run in expand(common, [block], directory)
     ]
 
 

@@ -13,7 +13,6 @@ from ..evaluation.study import Comparison, Results
 from ..evaluation.tables import Panel
 from ..metrics import Interval, mean_interval
 from ..results.copies import count_text, distinct
-from ..running.plan import Composers
 from ..terminal.commandline import CommandError
 from .search import SATURATIONS
 
@@ -38,10 +37,9 @@ class Saturation(Comparison):
         if not 0 < given["max_ns"] < math.inf:
             raise CommandError(f"max_ns: {given['max_ns']:g} is not a time above 0")
         searches: list[Trial] = []
-        composers = Composers()
         for network in given["networks"]:
             common = [f"topology={network}", *study.common]
-            axes = ([1.0], given["seeds"], study.directory, composers)
+            axes = ([1.0], given["seeds"], study.directory)
             trials = plan(self.policies, self.scenarios, common, *axes)
             settings = {key: given[key] for key in ("precision", "confidence", "max_ns")}
             searches += [search_of(trial, network, settings) for trial in trials]

@@ -52,7 +52,7 @@ def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: b
         if known is not None and (known["routed"] or keep_refusals):
             return known, False
     require_writable(directory)
-    with remove_if_unused(directory):
+    with remove_if_unused(directory, parents=False):
         return _make(config, directory, report, keep_refusals), True
 
 

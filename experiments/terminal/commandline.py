@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from hydra.errors import HydraException
 from omegaconf import DictConfig
@@ -42,11 +43,7 @@ class _PastHydraError(BaseException):
 
 
 def require_folder(name: str, directory: Path) -> None:
-    """Check the argument of a command that takes a folder of runs.
-
-    Args:
-        name: The name of the command.
-        directory: The argument.
+    """Check the argument of the command `name` that takes a folder of runs.
 
     Raises:
         CommandError: it is not a folder. The message names the folder that was probably meant, or the studies here.
@@ -63,12 +60,7 @@ def require_folder(name: str, directory: Path) -> None:
 
 
 def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
-    """The error of one run of a sweep.
-
-    Args:
-        own: The overrides that distinguish it from the other runs.
-        error: Its error.
-    """
+    """The error of one run of a sweep; `own` are the overrides that distinguish it from the other runs."""
     return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
 
 
@@ -95,9 +87,7 @@ def past_hydra() -> Iterator[None]:
 def call(app: Callable[..., object], *config: DictConfig) -> None:
     """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
 
-    Args:
-        app: A function decorated with `hydra.main`.
-        config: Its configuration; without one, Hydra composes it from the command line.
+    Without a configuration, Hydra composes it from the command line.
     """
     try:
         app(*config)
@@ -137,6 +127,15 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     call(app)
 
 
+def main_of(name: str, usage: str, run: Callable[[Sequence[str]], str]) -> NoReturn:
+    """The entry point of a command without Hydra: prints the text that `run` makes of the words, or the usage."""
+    words = sys.argv[1:]
+    if not words or {"-h", "--help"} & set(words):
+        print(usage, end="")
+        sys.exit(0 if words else 2)
+    sys.exit(run_command(name, lambda: print(run(words))))
+
+
 def run_command(name: str, command: Callable[[], object]) -> int:
     """Call `command`, and turn its errors into a message on stderr and an exit status.
 
@@ -158,25 +157,22 @@ def run_command(name: str, command: Callable[[], object]) -> int:
     try:
         refuse_valueless_groups(sys.argv[1:])
         command()
+        return 0
     except CommandError as error:
-        return _fail(name, str(error), error.status)
+        message, status = str(error), error.status
     except (HydraException, OmegaConfBaseException, YAMLError, ConfigError) as error:
-        return _fail(name, explain(error), EXIT_BAD_CONFIG)
+        message, status = explain(error), EXIT_BAD_CONFIG
     except (CoreError, DamagedError) as error:
-        return _fail(name, str(error), EXIT_RUN_FAILED)
+        message, status = str(error), EXIT_RUN_FAILED
     except BrokenPipeError:
         raise
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)
+        message, status = f"{error.strerror or error}{where}", EXIT_RUN_FAILED
     except KeyboardInterrupt as interruption:
         kept = str(interruption) or "finished runs are kept, start again to continue"
-        return _fail(name, f"interrupted; {kept}", EXIT_INTERRUPTED)
+        message, status = f"interrupted; {kept}", EXIT_INTERRUPTED
     finally:
         del os.environ["HYDRA_FULL_ERROR"]
-    return 0
-
-
-def _fail(name: str, message: str, status: int) -> int:
     print(f"{name}: {message}", file=sys.stderr)
     return status

@@ -23,7 +23,7 @@ _LINE_EVERY_SECONDS = 15
 
 _FORECAST_AFTER_SECONDS = 3.0  # from the beginning of a run
 _LONG_SECONDS = 60.0  # a run that takes longer is announced
-LEAST_PART = 0.1  # of a run, before its speed counts: the first messages and the warm-up are not typical
+_LEAST_PART = 0.1  # of a run, before its speed counts: the first messages and the warm-up are not typical
 
 
 def _left_text(seconds: float | None) -> str:
@@ -62,94 +62,68 @@ def in_notebook() -> bool:
     return own is not None and type(own).__name__ == "ZMQInteractiveShell"
 
 
-def bars(left: str | None = None) -> "Progress":
-    """A progress bar on stderr, so that standard output can be piped. All commands use it.
+class Bar:
+    """A context manager with a progress bar on stderr, so that standard output can be piped.
 
-    Args:
-        left: The text of the remaining time; None: Rich estimates it from the speed of the bar.
+    The bar appears `after` some seconds, so work that ends before shows none.
     """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    rest = [TextColumn(left)] if left else [TextColumn("left"), TimeRemainingColumn()]
+    def __init__(self, shown: bool, total: float = 1.0, after: float = 0.0) -> None:
+        self._from, self._total = time.monotonic() + after if shown else inf, total
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self._bar is not None:
+            self._bar.refresh()  # in a notebook, stop() leaves the bar as last drawn
+            self._bar.stop()
+
+    def show(self, description: str, done: float, left: str) -> None:
+        """Show the bar with its description and the text of the remaining time."""
+        if self._bar is None and time.monotonic() >= self._from:
+            self._bar = _bar()
+            self._task = self._bar.add_task(description, total=self._total, left="")
+            self._bar.start()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, description=description, left=left)
+
+
+def _bar() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        *rest,
+        TextColumn("{task.fields[left]}"),
         console=None if in_notebook() else Console(stderr=True),
-        # Standard output that goes to a file is left alone.
-        redirect_stdout=sys.stdout.isatty(),
-        # Runs differ in speed, so the estimate uses 10 minutes instead of Rich's half minute.
-        speed_estimate_period=600,
+        redirect_stdout=sys.stdout.isatty(),  # standard output that goes to a file is left alone
     )
 
 
-class Shown:
-    """A context manager that shows bars on the terminal.
-
-    Args:
-        progress: The bars; None without a terminal.
-    """
-
-    def __init__(self, progress: "Progress | None") -> None:
-        self._bars = progress
-
-    def __enter__(self) -> Self:
-        if self._bars is not None:
-            self._bars.start()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        if self._bars is not None:
-            self._bars.refresh()  # in a notebook, stop() leaves the bar as last drawn
-            self._bars.stop()
-
-
-class SweepProgress(Shown):
-    """Progress of many runs: a bar on a terminal or in a notebook, a line every 15 s in a log file.
-
-    Args:
-        description: The label of the sweep.
-        costs: The cost of each run, in the same arbitrary unit.
-    """
+class SweepProgress(Bar):
+    """Progress of runs with these costs: a bar on a terminal or in a notebook, a line every 15 s in a log file."""
 
     def __init__(self, description: str, costs: Sequence[float]) -> None:
         # Half by cost and half by number, because even the shortest run reads and writes files.
         total = sum(costs)
-        self._description = description
         self._costs = [(cost / total if total else 0.0) + 1 / len(costs) for cost in costs]
-        super().__init__(bars("{task.fields[left]}") if has_bars() else None)
-        self._task = None
-        if self._bars is not None:
-            self._task = self._bars.add_task(description, total=sum(self._costs), left="")
-        self._last_line = time.monotonic()
+        super().__init__(has_bars(), sum(self._costs))
+        self._description, self._pace, self._last_line = description, Pace(), time.monotonic()
 
-    def update(self, ended: Collection[int], parts: Mapping[int, float], left: float | None) -> None:
-        """Show the progress of the sweep.
-
-        Args:
-            ended: The indices of the runs that have ended.
-            parts: The finished fraction (0..1) of runs in progress, by index.
-            left: Seconds until the end, if known.
-        """
+    def update(self, ended: Collection[int], parts: Mapping[int, float]) -> None:
+        """Show the indices of the runs that have ended, and the finished fractions (0..1) of those in progress."""
         done = sum(self._costs[k] for k in ended) + sum(self._costs[k] * part for k, part in parts.items())
         label = f"{self._description} {len(ended)}/{len(self._costs)}"
-        time_left = _left_text(left)
-        if self._bars is not None and self._task is not None:
-            self._bars.update(self._task, completed=done, description=label, left=time_left)
-        elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS and done > 0:
+        left = _left_text(self._pace.left(done / self._total))
+        self.show(label, done, left)
+        if self._bar is None and time.monotonic() - self._last_line > _LINE_EVERY_SECONDS and done > 0:
             self._last_line = time.monotonic()
-            words = [f"{label} runs", f"{done / sum(self._costs):.0%}", *([time_left] if time_left else [])]
-            print(", ".join(words), file=sys.stderr, flush=True)
+            self.say(", ".join(filter(None, [f"{label} runs", f"{done / self._total:.0%}", left])))
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
@@ -157,7 +131,7 @@ class SweepProgress(Shown):
 
 
 class Pace:
-    """The time left of a run, from the finished fraction at each report.
+    """The time left of a run or a sweep, from the finished fraction at each report.
 
     A run of jobs stands still while its ranks compute, and a network that fills up slows down. The speed is therefore
     that of the second half of the elapsed time, but at least half of the mean speed.
@@ -177,51 +151,42 @@ class Pace:
         if len(self._seen) > 500:
             self._seen = self._seen[::2]
         self._seen.append((now, part))
-        if part < LEAST_PART or not self.elapsed:
+        if part < _LEAST_PART or not self.elapsed:
             return None
         then, before = next(seen for seen in self._seen if now - seen[0] <= self.elapsed / 2)
         recent = (part - before) / (now - then) if now > then else 0.0
         return (1 - part) / max(recent, part / self.elapsed / 2)
 
 
-class RunBar(Shown):
+class RunBar(Bar):
     """The progress bar of a single run, a context manager. Its `report` is the run's `Report`.
 
     Args:
         shown: Whether there is a bar.
-        after: Seconds until it appears. A run that ends before shows none.
+        after: Seconds until it appears.
         say: Receives the seconds that the whole run will take, if they exceed a minute, once a tenth of the run is
             done. Receives them again when they have doubled, because a network that fills up slows down.
     """
 
     def __init__(self, shown: bool = True, after: float = 0.0, say: Callable[[float], None] | None = None) -> None:
-        super().__init__(None)
-        self._pace, self._from = Pace(), time.monotonic() + after if shown else inf
-        self._say, self._said = say, _LONG_SECONDS / 2
+        super().__init__(shown, after=after)
+        self._pace, self._say, self._said = Pace(), say, _LONG_SECONDS / 2
 
     def __enter__(self) -> Self:
-        self._show("build", 0.0, None)
+        self.show("build", 0.0, "")
         return self
 
     def report(self, phase: str, part: float) -> None:
         """Show the phase and the finished fraction (0..1) of the run."""
         left = self._pace.left(part)
-        self._show(phase, part, left)
+        self.show(phase, part, _left_text(left))
         if self._say and left is not None and self._pace.elapsed >= _FORECAST_AFTER_SECONDS:
             whole = self._pace.elapsed + left
             if whole >= 2 * self._said:
                 self._said = whole
                 self._say(whole)
 
-    def _show(self, phase: str, part: float, left: float | None) -> None:
-        if self._bars is None and time.monotonic() >= self._from:
-            self._bars = bars("{task.fields[left]}")
-            self._task = self._bars.add_task(phase, total=1.0, left="")
-            self._bars.start()
-        if self._bars is not None:
-            self._bars.update(self._task, completed=part, description=phase, left=_left_text(left))
-
     def __exit__(self, *details: object) -> None:
-        if details[0] is None and self._bars is not None:
-            self._show("done", 1.0, None)
+        if details[0] is None and self._bar is not None:
+            self.show("done", 1.0, "")
         super().__exit__(*details)

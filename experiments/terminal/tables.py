@@ -29,13 +29,7 @@ def console(columns: int) -> Console:
 
 
 def terminal_table(heads: Iterable[str], left: Sequence[str] = (), title: str | None = None) -> Table:
-    """An empty table for the terminal.
-
-    Args:
-        heads: The heads of the columns.
-        left: The heads whose columns are aligned to the left.
-        title: Above the table.
-    """
+    """An empty table for the terminal. The columns of the heads in `left` are aligned to the left."""
     from rich import box
     from rich.table import Table
 
@@ -72,7 +66,7 @@ def study_page(
     tables: Mapping[str, str],
     footnote: str = "",
 ) -> str:
-    """The Markdown page of a study: its command, notes, failed runs, figure and tables.
+    """The Markdown page of a study.
 
     Args:
         title: The title of the page.
@@ -92,13 +86,7 @@ def study_page(
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
-    """Write rows as CSV in one step; None becomes an empty field.
-
-    Args:
-        path: The path of the file.
-        rows: At least one unless `columns` are given.
-        columns: Empty for those of the first row.
-    """
+    """Write rows as CSV in one step; None becomes an empty field. Without `columns`, the first row names them."""
     with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns or list(rows[0]), lineterminator="\n")
         writer.writeheader()

@@ -6,13 +6,7 @@ _NS_PER_US, _NS_PER_MS = 1e3, 1e6
 
 
 def time_text(ns: float, deviation: float | None = None, digits: int = 3) -> str:
-    """A time in ms, with its deviation if given; below 1 ms in us with three significant digits.
-
-    Args:
-        ns: The time.
-        deviation: The standard deviation in ns.
-        digits: Digits after the decimal point of ms.
-    """
+    """A time in ms, with its standard deviation if given; below 1 ms in us with three significant digits."""
     in_ms = ns >= _NS_PER_MS
     values = [value / (_NS_PER_MS if in_ms else _NS_PER_US) for value in (ns, deviation) if value is not None]
     shown = [f"{value:,.{digits}f}" if in_ms else _significant(value) for value in values]

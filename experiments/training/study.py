@@ -15,7 +15,7 @@ from ...env.experience.world import World
 from ...simcore._files import atomic_path
 from ..metrics import mean_interval
 from ..results.rows import ROWS_FILE, write_rows
-from ..running.plan import Kind, Survey
+from ..running.plan import Kind
 from ..terminal.progress import Report
 from ..terminal.tables import interval_columns, interval_text, markdown_table, write_csv
 from .comparison import COMPARED
@@ -61,7 +61,7 @@ class TrainingKind(Kind):
         keys = ("topology", "router", "traffic", "workload", "worlds", "agent")
         return json.dumps([plain.get(key) for key in keys], default=str)
 
-    def survey(self, plain: dict[str, Any]) -> Survey:
+    def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """Build the world of a training."""
         config = OmegaConf.create(plain)
         hyperparameters, agent_class = trainable()[config.agent.name]
@@ -69,7 +69,7 @@ class TrainingKind(Kind):
         world = World(world_sections(config), variation(config))
         simulation = world.simulation({**agent_class.routing(settings), "name": "policy"}, config.seed)
         networks = getattr(settings, "networks", 1)  # which a training holds at the same time
-        return Survey(networks * int(simulation.facts()["memory_estimate_bytes"]), 1)
+        return networks * int(simulation.facts()["memory_estimate_bytes"]), 1
 
 
 TRAININGS = TrainingKind()

@@ -44,11 +44,7 @@ class LinkFrames:
             self._take()
 
     def table(self, names: list[str]) -> dict[str, NDArray[Any]]:
-        """A row per frame and bundle of links, including the unfinished frame.
-
-        Args:
-            names: The names of the jobs, for the columns `flits.<job>`.
-        """
+        """A row per frame and bundle of links, including the unfinished frame. `names` are those of the jobs."""
         if self._simulation.now > self._last:
             self._take()
         frames, cycle_ns = self._frames, self._simulation.cycle_ns
@@ -103,9 +99,7 @@ class LinkFrames:
 def channel_groups(group: NDArray[Any], channels: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The groups of the sending and the receiving router of each channel; -1 if a terminal receives.
 
-    Args:
-        group: [routers] group of each router, from `Simulation.routers()`.
-        channels: The result of `Simulation.channels()`.
+    `group` is [routers], from `Simulation.routers()`; `channels` is the result of `Simulation.channels()`.
     """
     own, peer = group.astype(np.int64), channels["peer_router"]
     return own[channels["router"]], np.where(peer < 0, -1, own[peer])

@@ -25,10 +25,6 @@ def workload_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     * `groups.global_stall_ns`, `groups.global_bytes`, `groups.global_links`: [from][to] over pairs of groups;
     * `blame.jobs`, `blame.wait_ns_per_packet`, `blame.stall_ns_per_packet`: [victim][culprit].
 
-    Args:
-        result: The content of `result.json`.
-        directory: The folder of the run, which has its tables.
-
     Raises:
         DamagedError: the result or one of its tables is damaged, or the table of channels is missing.
     """

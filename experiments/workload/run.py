@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...configs import core_sections, traces_of, unknown
 from ...simcore import ConfigError, CoreError, Simulation
 from ...simcore._core import Program
-from ..results.names import Columns, Names
+from ..results.names import Columns, channel_names, rank_names
 from ..terminal.progress import Report
 from .link_frames import LinkFrames, channel_groups
 
@@ -49,12 +49,7 @@ class Limits:
 
     @classmethod
     def of(cls, workload: Mapping[str, Any], simulation: Simulation) -> "Limits":
-        """Round the times of the `workload` section to cycles.
-
-        Raises:
-            ConfigError: a time is negative, below one cycle or beyond the end of simulated time, or `ends_with` is not
-                a valid word.
-        """
+        """Round the times of the `workload` section to cycles; a ConfigError names an invalid value."""
         ending = workload.get("ends_with", "all")
         if ending not in _ENDINGS:
             raise ConfigError(unknown("workload.ends_with", str(ending), _ENDINGS, "word"))
@@ -107,9 +102,9 @@ def run_workload(
     timing, frames = _advance(simulation, limits, lambda phase: report(phase, _part(simulation, config, counted)))
 
     jobs, blame = simulation.jobs(), simulation.blame()
-    names, called = [job["name"] for job in jobs], Names.of(simulation)
-    tables: dict[str, Columns] = {"ranks": rank_table(jobs, called)}
-    tables["channels"] = channel_table(simulation, called, blame, names)
+    names = [job["name"] for job in jobs]
+    tables: dict[str, Columns] = {"ranks": rank_table(simulation, jobs)}
+    tables["channels"] = channel_table(simulation, blame, names)
     if limits.series_interval:
         series = simulation.job_series()
         tables["job_series"] = {**series, "job": np.array(names)[series["job"]]}
@@ -131,11 +126,7 @@ def run_workload(
 
 
 def require_finished(result: Mapping[str, Any]) -> None:
-    """Raise if the jobs of a result are not done.
-
-    Raises:
-        CoreError: lists ranks and the operations that they wait for.
-    """
+    """Raise a CoreError if the jobs of a result are not done. It lists ranks and the operations that they wait for."""
     if not result.get("workload_finished", True):
         raise CoreError(result["stuck"])
 
@@ -211,18 +202,12 @@ def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) ->
     if not blame["flits"].size:
         return None
     packets = np.array([[job["packets"]] for job in jobs], dtype=float)
-
-    def per_packet(total: NDArray[Any]) -> list[list[float | None]]:
-        return [
-            [float(ns / count[0]) if count[0] else None for ns in row]
-            for row, count in zip(total.sum(axis=0), packets, strict=True)
-        ]
-
-    return {
-        "jobs": [job["name"] for job in jobs],
-        "wait_ns_per_packet": per_packet(blame["wait_packet_ns"]),
-        "stall_ns_per_packet": per_packet(blame["stall_packet_ns"]),
-    }
+    numbers: dict[str, Any] = {"jobs": [job["name"] for job in jobs]}
+    for key in ("wait", "stall"):
+        means = blame[f"{key}_packet_ns"].sum(axis=0) / np.maximum(packets, 1)
+        known: Any = np.where(packets > 0, means, None)
+        numbers[f"{key}_ns_per_packet"] = known.tolist()
+    return numbers
 
 
 def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None:
@@ -233,25 +218,23 @@ def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None
     return float(sum(job["bytes_received"] for job in jobs) / took / 1e3) if took > 0 else None
 
 
-def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[Any]]:
+def rank_table(simulation: Simulation, jobs: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
     """A row per rank of every job, with `terminal_name` if terminals have names."""
     table = {
         "job": np.repeat([job["name"] for job in jobs], [job["ranks"] for job in jobs]),
         "rank": np.concatenate([np.arange(job["ranks"]) for job in jobs]),
     }
     table |= {column: np.concatenate([job[key] for job in jobs]) for key, column in _RANKS.items()}
-    return table | called.of_ranks(table["terminal"])
+    return table | rank_names(simulation, table["terminal"])
 
 
-def channel_table(
-    simulation: Simulation, called: Names, blame: dict[str, NDArray[Any]], names: list[str]
-) -> dict[str, NDArray[Any]]:
+def channel_table(simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]) -> dict[str, NDArray[Any]]:
     """A row per channel: its load, the groups and names at its ends, and flits and delays of each job.
 
     `group` is the group of the sending router. `peer_group` is -1 if a terminal receives.
     """
     channels = simulation.channels()
-    table = channels | called.of_channels(channels)
+    table = channels | channel_names(simulation, channels)
     table["group"], table["peer_group"] = channel_groups(simulation.routers()["group"], channels)
     if not blame["flits"].size:
         return table

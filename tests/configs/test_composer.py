@@ -4,15 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from flitgym.configs import explain
-from flitgym.configs.composition import SIMULATION, Composer
+from flitgym.configs import explain, refuse_unused
+from flitgym.configs.composition import SIMULATION, Root
 from flitgym.configs.routes import TABLE
 from omegaconf import OmegaConf
 
 Values = dict[str, Any]
-
-# A composer keeps its options, so one serves all tests, like all runs of a sweep.
-SIMULATIONS, TABLES = Composer(SIMULATION), Composer(TABLE)
 
 ORDINARY: list[tuple[list[str], Values]] = [
     ([], {}),
@@ -58,32 +55,42 @@ WRONG: list[tuple[list[str], Values]] = [
 ]
 
 
+@pytest.fixture
+def left_to_hydra(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The overrides that Hydra composed."""
+    left: list[list[str]] = []
+    by_hydra = Root.by_hydra
+    monkeypatch.setattr(
+        Root, "by_hydra", lambda root, words, *values: left.append(words) or by_hydra(root, words, *values)
+    )
+    return left
+
+
 def text(plain: Values) -> str:
     """With types and order: 1 is not 1.0, and a result file has its keys in this order."""
     return json.dumps(plain)
 
 
 @pytest.mark.parametrize(("words", "values"), ORDINARY, ids=str)
-def test_sections_make_what_hydra_composes(words: list[str], values: Values) -> None:
-    before = SIMULATIONS.left_to_hydra
-    assembled = SIMULATIONS.resolved(words, values)
-    assert SIMULATIONS.left_to_hydra == before
-    # Another composer, since earlier runs of this one must not change later ones.
-    assert text(assembled) == text(Composer(SIMULATION).by_hydra(words, values))
+def test_sections_make_what_hydra_composes(words: list[str], values: Values, left_to_hydra: list[list[str]]) -> None:
+    assembled = SIMULATION.resolved(words, values)
+    assert left_to_hydra == []
+    # Another root, since earlier runs of this one must not change later ones.
+    assert text(assembled) == text(Root("config", SIMULATION.groups, refuse_unused).by_hydra(words, values))
 
 
-def test_tables_are_put_together_too() -> None:
+def test_tables_are_put_together_too(left_to_hydra: list[list[str]]) -> None:
     words = ["topology=torus", "engine=nue", "patterns=5", "topology.terminals_per_router=2"]
     values = {"topology.sizes": [3, 3], "engine.layers": 2, "failures.links": ["0-1"], "dump": "never"}
-    assert text(TABLES.resolved(words, values)) == text(TABLES.by_hydra(words, values))
-    assert TABLES.left_to_hydra == 0
+    assembled = TABLE.resolved(words, values)
+    assert left_to_hydra == []
+    assert text(assembled) == text(TABLE.by_hydra(words, values))
 
 
 @pytest.mark.parametrize(("words", "values"), UNUSUAL, ids=str)
-def test_what_is_unusual_is_left_to_hydra(words: list[str], values: Values) -> None:
-    before = SIMULATIONS.left_to_hydra
-    config = SIMULATIONS.resolved(words, values)
-    assert SIMULATIONS.left_to_hydra == before + 1
+def test_what_is_unusual_is_left_to_hydra(words: list[str], values: Values, left_to_hydra: list[list[str]]) -> None:
+    config = SIMULATION.resolved(words, values)
+    assert left_to_hydra == [words]
     composed = OmegaConf.to_container(SIMULATION.compose(words), resolve=True)
     assert isinstance(composed, dict)
     assert text(config) == text({str(key): value for key, value in composed.items()})
@@ -92,7 +99,7 @@ def test_what_is_unusual_is_left_to_hydra(words: list[str], values: Values) -> N
 @pytest.mark.parametrize(("words", "values"), WRONG, ids=str)
 def test_what_is_wrong_is_said_in_the_same_words(words: list[str], values: Values) -> None:
     messages = []
-    for way in (SIMULATIONS.resolved, Composer(SIMULATION).by_hydra):
+    for way in (SIMULATION.resolved, SIMULATION.by_hydra):
         with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
             way(words, values)
         messages.append(explain(raised.value))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from flitgym.agents import trainable
-from flitgym.configs import CONFIG_DIR, FAILING, compose, config_hash, core_failures, core_sections
+from flitgym.configs import CONFIG_DIR, compose, config_hash, core_failures, core_sections
 from flitgym.configs.training import register_training, training_hash, variation, world_sections
 from flitgym.simcore import ConfigError, Simulation, registered
 from hydra import compose as hydra_compose
@@ -22,7 +22,6 @@ def training(*words: str) -> DictConfig:
 
 def test_keys_are_the_core_s() -> None:
     core = registered("failures")["failures"]["params"]
-    assert set(FAILING) == set(core) - {"seed"}
     assert list(OmegaConf.load(CONFIG_DIR / "config.yaml").failures) == list(core)
 
 

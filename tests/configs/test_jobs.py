@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flitgym.configs import compose, config_hash, core_jobs, core_sections, workload_label
+from flitgym.configs import compose, config_hash, core_sections, workload_label
+from flitgym.configs.jobs import core_jobs
 from flitgym.configs.schema import WORKLOADS
 from flitgym.simcore import ConfigError, registered
 from omegaconf import OmegaConf

@@ -2,7 +2,7 @@
 
 import pytest
 from flitgym.configs import compose
-from flitgym.configs.composition import SIMULATION, Composer
+from flitgym.configs.composition import SIMULATION
 from flitgym.configs.quantities import in_numbers
 
 
@@ -24,4 +24,4 @@ def test_a_value_gets_the_unit_of_its_key(word: str, number: str) -> None:
 def test_units_are_read_by_hydra_and_by_sweeps() -> None:
     words = ["router=slingshot", "router.link_latency_ns_host=2m"]
     assert compose(words).router.link_latency_ns_host == 10
-    assert Composer(SIMULATION).resolved(words, {"run.warmup_ns": "3us"})["run"]["warmup_ns"] == 3000
+    assert SIMULATION.resolved(words, {"run.warmup_ns": "3us"})["run"]["warmup_ns"] == 3000

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from flitgym.configs import CONFIG_DIR, KINDS, compose, core_sections
+from flitgym.configs import CONFIG_DIR, KINDS, compose
 from flitgym.simcore import registered
 from omegaconf import OmegaConf
 
@@ -24,11 +24,6 @@ def test_every_registered_name_is_an_option_with_the_core_s_defaults(kind: str, 
 @pytest.mark.parametrize(("kind", "name"), PRESETS)
 def test_every_preset_composes(kind: str, name: str) -> None:
     assert compose([f"{kind}={name}"])[kind]
-
-
-def test_lists_of_numbers() -> None:
-    config = compose(["traffic.load_step_times_ns=[1000,2000]", "traffic.load_step_loads=[0.1,0.3]"])
-    assert core_sections(config)["traffic"]["load_step_loads"] == [0.1, 0.3]
 
 
 def test_the_papers_routers_hold_the_papers_values() -> None:

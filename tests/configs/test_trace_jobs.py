@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flitgym.configs import compose, config_hash, core_jobs, traces_of, workload_label
+from flitgym.configs import compose, config_hash, traces_of, workload_label
+from flitgym.configs.jobs import core_jobs
 from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 

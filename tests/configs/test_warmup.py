@@ -1,7 +1,8 @@
 """A routing that learns has a longer default warm-up, and a shorter one triggers a warning."""
 
 import pytest
-from flitgym.configs import cold_table, compose, config_hash
+from flitgym.configs import compose, config_hash
+from flitgym.configs.warmup import cold_table
 from flitgym.simcore import registered
 
 LEARNED = {

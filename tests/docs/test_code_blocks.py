@@ -17,7 +17,7 @@ from docs_pages import ROOT, Block, blocks, blocks_in, commands, pages_that_run
 from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
-from flitgym.configs.routes import compose_route
+from flitgym.configs.routes import TABLE
 from flitgym.experiments import evaluate, plot, saturate
 from flitgym.experiments.entry import VERBS
 from flitgym.experiments.evaluation.study import as_list
@@ -174,7 +174,7 @@ def _compose(program: str, arguments: list[str], where: str) -> None:
             return
         prepare(config)
     elif program == "route":
-        compose_route(words)
+        TABLE.compose(words)
     elif program in ("evaluate", "regret", "saturate"):
         compose_root(program, words)
     elif program == "train":

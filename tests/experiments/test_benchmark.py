@@ -19,7 +19,6 @@ from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.results.files import DamagedError
 from flitgym.experiments.results.rows import read_rows, row
 from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.running.sweep import Composers
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError, __version__
 
@@ -106,13 +105,12 @@ def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
     records: dict[tuple[str, str], list[Record]] = {}
     for record in read_records(suite.results):
         records.setdefault((record.task, record.policy), []).append(record)
-    composers = Composers()
     valid: set[tuple[str, str]] = set()
     stale = []
     for one in suite.tasks:
         own = {policy for task, policy in records if task == one.id} - {baseline.name for baseline in one.baselines}
         policies = [*one.baselines, *policies_of(sorted(own))]
-        trials = plan(policies, [one.scenario], one.overrides, one.loads, suite.seeds[:1], tmp_path, composers)
+        trials = plan(policies, [one.scenario], one.overrides, one.loads, suite.seeds[:1], tmp_path)
         # Records are valid only for these configurations. A changed task needs new records.
         for trial in trials:
             check_windows(one.kind, trial.run.plain)
@@ -126,10 +124,9 @@ def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.deep
 def test_every_baseline_of_quick_runs_its_tasks(tmp_path: Path) -> None:
-    composers = Composers()
     trials = []
     for one in load_suite("quick").tasks:
-        trials += plan(one.baselines, [one.scenario], one.overrides, one.loads, [1], tmp_path, composers)
+        trials += plan(one.baselines, [one.scenario], one.overrides, one.loads, [1], tmp_path)
     assert refused(trials) == {}
 
 

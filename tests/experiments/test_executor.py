@@ -17,7 +17,7 @@ from flitgym.experiments.running.local import LocalExecutor
 from flitgym.experiments.running.sweep import RunFailedError
 from flitgym.simcore import ConfigError
 
-Tell = Callable[[tuple[float, float]], object]
+Tell = Callable[[float], object]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def die(tell: Tell) -> None:
 
 def tell_and_wait(tell: Tell) -> None:
     for _ in range(600):
-        tell((0.25, 1.5))
+        tell(0.25)
         time.sleep(0.1)
 
 
@@ -101,9 +101,9 @@ def test_a_worker_that_dies_fails_only_its_own_call_and_is_replaced(executor: Lo
 def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executor: LocalExecutor) -> None:
     future = executor.submit(tell_and_wait)
     deadline = time.monotonic() + 60
-    while executor.parts() != {future: (0.25, 1.5)} and time.monotonic() < deadline:
+    while executor.parts() != {future: 0.25} and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert executor.parts() == {future: (0.25, 1.5)}
+    assert executor.parts() == {future: 0.25}
     executor.shutdown(cancel_futures=True)
     assert wait([future], timeout=10).done == {future}
 

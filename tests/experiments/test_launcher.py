@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flitgym.experiments.running.launcher import HERE, launcher_of, runs_at_once
+from flitgym.experiments.running.launcher import HERE, launcher_of
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_arguments_of_the_launcher_are_separated() -> None:
 def test_hydra_s_own_launchers_use_local_processes(name: str) -> None:
     launcher, rest = launcher_of([f"hydra/launcher={name}"])
     assert (launcher.kind, rest) == ("", [])
-    assert runs_at_once(launcher) == (1 if name == "basic" else None)
+    assert launcher.workers == (1 if name == "basic" else None)
 
 
 def test_a_node_without_access_to_the_results_is_reported(tmp_path: Path, here: Path) -> None:

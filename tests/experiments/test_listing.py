@@ -7,7 +7,7 @@ import pytest
 from flitgym.agents import trainable
 from flitgym.configs.source import options_of
 from flitgym.experiments import listing
-from flitgym.simcore import __version__, registered
+from flitgym.simcore import registered
 
 
 @pytest.mark.parametrize("group", ["topology", "router", "routing", "traffic", "workload", "run", "worlds"])
@@ -45,11 +45,6 @@ def test_every_name_is_printed(group: str, capsys: pytest.CaptureFixture[str]) -
 def test_an_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert listing.main(["topolgy"]) == 2
     assert "unknown group 'topolgy'; did you mean 'topology'?" in capsys.readouterr().err
-
-
-def test_the_version() -> None:
-    release, _, core = __version__.partition("+")
-    assert listing.version_text() == f"flitgym {release} (core {core})"
 
 
 def test_nothing_heavy_is_imported() -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flitgym.configs.composition import SIMULATION, Composer
-from flitgym.configs.routes import TABLE
+from flitgym.configs.composition import Root
 from flitgym.experiments.comparison import places as home
-from flitgym.experiments.running.sweep import Composers, PlannedRun, expand
+from flitgym.experiments.running.sweep import PlannedRun, expand
 from plans import place_of
 
 pytestmark = pytest.mark.deep
@@ -18,11 +17,6 @@ NAMES = [name for folder in (home.FIGURES, home.STUDIES) for name in home.availa
 SAMPLES = 3  # number of blocks of a sweep, with one run each
 
 Block = Mapping[str, Any]
-
-
-class ByHydra(Composer):
-    def resolved(self, words: Sequence[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        return self.by_hydra(words, values)
 
 
 def sweep_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Sequence[str], Sequence[Block], Path]:
@@ -54,12 +48,10 @@ def described(run: PlannedRun) -> tuple[str, Path, float]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_plan_equals_that_of_hydra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     common, blocks, directory = sweep_of(name, monkeypatch)
-    composers, by_hydra = Composers(), Composers()
-    by_hydra.simulations, by_hydra.tables = ByHydra(SIMULATION), ByHydra(TABLE)
-
-    whole = set(map(described, expand(common, blocks, directory, composers)))
-    assert composers.simulations.left_to_hydra == composers.tables.left_to_hydra == 0
-
-    samples = [described(run) for run in expand(common, sampled(blocks), directory, by_hydra)]
+    with monkeypatch.context() as patch:
+        patch.setattr(Root, "by_hydra", None)  # a call raises an error
+        whole = set(map(described, expand(common, blocks, directory)))
+    monkeypatch.setattr(Root, "resolved", Root.by_hydra)
+    samples = [described(run) for run in expand(common, sampled(blocks), directory)]
     assert len(samples) == SAMPLES
     assert set(samples) <= whole

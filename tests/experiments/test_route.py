@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import compose, explain
-from flitgym.configs.routes import compose_route, route_hash, route_id
+from flitgym.configs.routes import TABLE, route_hash, route_id
 from flitgym.experiments.report.command import report as write_page
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
@@ -55,7 +55,7 @@ def chain(tmp_path: Path) -> tuple[str, ...]:
 
 def make(folder: Path, *words: str, refusals: bool = False) -> tuple[dict[str, Any], bool]:
     """The result of the command in `folder`."""
-    return obtain(compose_route(words), folder, no_report, keep_refusals=refusals)
+    return obtain(TABLE.compose(words), folder, no_report, keep_refusals=refusals)
 
 
 def test_one_table(command: Command, tmp_path: Path) -> None:
@@ -181,14 +181,14 @@ def test_identity_follows_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / name).write_text(text)
 
     def identity(*words: str) -> str:
-        return route_hash(compose_route(["topology=graph", "engine=min_hop", *words]))
+        return route_hash(TABLE.compose(["topology=graph", "engine=min_hop", *words]))
 
     assert identity("topology.file=a.csv") == identity("topology.file=b.csv", "overwrite=true", "study=other")
     assert identity("topology.file=a.csv") != identity("topology.file=c.csv")
     assert identity("topology.file=a.csv") != identity("topology.file=a.csv", "patterns=7")
     assert re.fullmatch(
         r"a_min_hop_[0-9a-f]{12}",
-        route_id(_root_=compose_route(["topology=graph", "engine=min_hop", "topology.file=a.csv"])),
+        route_id(_root_=TABLE.compose(["topology=graph", "engine=min_hop", "topology.file=a.csv"])),
     )
 
 
@@ -219,7 +219,7 @@ def test_report_shows_tables(tmp_path: Path, small: Sequence[str]) -> None:
     (again,) = re.findall(r"<code class='command'>(.*?)</code>", page)
     program, verb, *words = shlex.split(html.unescape(again))
     assert (program, verb) == ("flitgym", "route")
-    assert route_hash(compose_route(words)) == made["config_hash"]
+    assert route_hash(TABLE.compose(words)) == made["config_hash"]
     # The report of a study with a simulation includes tables, too.
     execute(compose(small), tmp_path / "simulation", no_report)
     page = write_page(tmp_path, None).read_text()

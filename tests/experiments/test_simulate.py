@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, core_sections, run_id
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.one_run import execute, obtain
+from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import Simulation
 
@@ -37,16 +37,6 @@ def test_a_result_holds_its_numbers_and_the_validated_configuration(
     assert again.state_hash() == direct.state_hash()
 
 
-def test_same_seed_same_hash_other_seed_other_hash(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    for arguments in (["seed=1"], ["seed=1", "run.overwrite=true", "study=again"], ["seed=2"]):
-        assert command("simulate", *small, *arguments).returncode == 0
-    hashes: dict[int, set[str]] = {}
-    for result in results(tmp_path):
-        hashes.setdefault(result["config"]["seed"], set()).add(result["state_hash"])
-    assert len(hashes[1]) == 1
-    assert hashes[1] != hashes[2]
-
-
 def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
     words = ["topology=dragonfly_342", "router=hpdc21", "routing=q_adaptive", "traffic.load=0.4"]
     words += ["run.warmup_ns=2000", "run.measure_ns=2000", "run.threads=2", "run.overwrite=true"]
@@ -61,11 +51,6 @@ def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
     assert two["packets_delivered"] == one["packets_delivered"] > 0
     assert two["packet_latency_mean_ns"] == one["packet_latency_mean_ns"]
     assert two["config_hash"] == one["config_hash"]
-
-
-def test_the_number_of_threads_makes_no_run_of_its_own(small: Sequence[str], tmp_path: Path) -> None:
-    assert obtain(compose([*small, "run.threads=1024"]), tmp_path, no_report)[1]
-    assert not obtain(compose(small), tmp_path, no_report)[1]
 
 
 def test_series_and_channels_on_request(command: Command, small: Sequence[str], tmp_path: Path) -> None:

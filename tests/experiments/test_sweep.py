@@ -14,16 +14,6 @@ def test_expand_crosses_groups_and_keys(small: Sequence[str], tmp_path: Path) ->
     assert found == [(name, load, 5) for name in ("minimal", "par") for load in (0.1, 0.2, 0.3)]
 
 
-@pytest.mark.deep
-def test_runs_keep_their_order_and_are_not_run_twice(small: Sequence[str], tmp_path: Path) -> None:
-    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.1, 0.4, 0.2]}}], tmp_path)
-    results = run_all(runs, "test", workers=2)
-    assert [result["config"]["traffic"]["load"] for result in results] == [0.1, 0.4, 0.2]
-    stamps = [(run.directory / "result.json").stat().st_mtime_ns for run in runs]
-    assert run_all(runs, "test", workers=2) == results
-    assert [(run.directory / "result.json").stat().st_mtime_ns for run in runs] == stamps
-
-
 def test_overwrite_repeats_finished_runs(small: Sequence[str], tmp_path: Path) -> None:
     stamps = []
     for words in ([], ["run.overwrite=true"]):
@@ -49,10 +39,3 @@ def test_runs_of_jobs_are_ordered_by_their_bytes(tmp_path: Path) -> None:
     # One allreduce: messages up and down a tree of 36 ranks.
     assert alone == 1 + 2 * 35 * 1_126_000
     assert alone < beside_ur < halo < halo_beside_ur
-
-
-def test_jobs_that_do_not_end_fail_the_sweep(tmp_path: Path) -> None:
-    overrides = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.max_ns=1000"]
-    runs = expand(overrides, [{"overrides": [], "sweep": {"seed": [1]}}], tmp_path)
-    with pytest.raises(RunFailedError, match=r"pair-fft3d-none.*workload\.max_ns=1000"):
-        run_all(runs, "test", workers=1)

@@ -15,8 +15,8 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 LIMIT = 0.04  # the largest part of flagged sentences in an area
@@ -42,16 +42,7 @@ RULES = {
 }
 
 Text = tuple[int, str]  # the line where it begins, and a paragraph or a comment as one line
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence in a file, and the rules that it breaks."""
-
-    path: str
-    line: int
-    text: str
-    rules: tuple[str, ...]
+Sentence = tuple[str, tuple[str, ...]]  # with its place, and the rules that it breaks
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -110,17 +101,9 @@ def cpp(source: str) -> Iterator[Text]:
 
 def joined(comments: Iterable[Text]) -> Iterator[Text]:
     """Comments on consecutive lines as one text."""
-    begin, last = 0, -1
-    parts: list[str] = []
-    for number, comment in comments:
-        if parts and number != last + 1:
-            yield begin, " ".join(parts)
-            parts = []
-        begin = begin if parts else number
-        parts.append(comment)
-        last = number
-    if parts:
-        yield begin, " ".join(parts)
+    for _, block in groupby(enumerate(comments), lambda found: found[1][0] - found[0]):
+        lines = [comment for _, comment in block]
+        yield lines[0][0], " ".join(text for _, text in lines)
 
 
 READERS: dict[str, Callable[[str], Iterator[Text]]] = {".md": markdown, ".py": python, ".cpp": cpp, ".hpp": cpp}
@@ -129,20 +112,15 @@ READERS: dict[str, Callable[[str], Iterator[Text]]] = {".md": markdown, ".py": p
 def read(path: Path) -> list[Sentence]:
     """All sentences of a file."""
     texts = READERS[path.suffix](path.read_text())
-    return [Sentence(path.as_posix(), line, s, broken_rules(s)) for line, text in texts for s in sentences(text)]
-
-
-def report(flagged: Sequence[Sentence]) -> None:
-    """Print each sentence with its place and its rules."""
-    for sentence in flagged:
-        print(f"{sentence.path}:{sentence.line}: {' and '.join(sentence.rules)}: {sentence.text}")
+    found = ((line, s, broken_rules(s)) for line, text in texts for s in sentences(text))
+    return [(f"{path.as_posix()}:{line}: {' and '.join(rules)}: {s}", rules) for line, s, rules in found]
 
 
 def main(names: list[str]) -> int:
     """Check the given files, or all files in git by area. Returns 1 if a sentence or an area fails."""
     if names:
-        flagged = [sentence for name in names for sentence in read(Path(name)) if sentence.rules]
-        report(flagged)
+        flagged = [sentence for name in names for sentence, rules in read(Path(name)) if rules]
+        print(*flagged, sep="\n", end="\n" if flagged else "")
         return bool(flagged)
     patterns = [f"*{suffix}" for suffix in READERS]
     listed = subprocess.run(["git", "ls-files", "-z", "--", *patterns], check=True, capture_output=True, text=True)
@@ -152,11 +130,11 @@ def main(names: list[str]) -> int:
         areas[area] += read(path)
     over = False
     for area, found in areas.items():
-        flagged = [sentence for sentence in found if sentence.rules]
+        flagged = [sentence for sentence, rules in found if rules]
         share = len(flagged) / max(len(found), 1)
         if share > LIMIT:
             over = True
-            report(flagged)
+            print(*flagged, sep="\n")
         print(f"{area}: {len(flagged)} of {len(found)} sentences flagged, {share:.1%} (limit {LIMIT:.0%})")
     return over
 
