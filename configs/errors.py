@@ -73,7 +73,7 @@ def _explained(error: BaseException) -> str:
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
         text = _first_line(error.msg or str(error))
-        units = ", ".join(units_of(str(error.full_key or ""))) if "to Float" in text else ""
+        units = ", ".join(units_of(str(error.full_key or ""))) if "could not be converted to" in text else ""
         return f"{key}{text}; valid units: {units}" if units else key + text
     if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark

@@ -1,4 +1,4 @@
-"""Values with a unit, such as `3m`, `2us` and `200Gb/s`, as the numbers that the keys take."""
+"""Values with a unit, such as `3m`, `2us` `200Gb/s` and `2KiB`, as the numbers that the keys take."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 _TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _LENGTHS = {"m": 5.0, "cm": 0.05}  # ns; a signal in a cable takes 5 ns per metre
 _RATES = {"Gb/s": 1 / 8, "Tb/s": 125.0, "GB/s": 1.0, "TB/s": 1e3}
+_SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10, "MiB": 2.0**20}
 
 
 def in_numbers(words: Iterable[str]) -> list[str]:
@@ -14,7 +15,7 @@ def in_numbers(words: Iterable[str]) -> list[str]:
 
     Args:
         words: Overrides. Keys with `_ns` take times. Those of a latency also take lengths. Keys with `_gb_per_s` take
-            rates.
+            rates, and those with `_bytes` take sizes.
     """
     parts = (word.partition("=") for word in words)
     return [f"{key}{equals}{in_number(key, value)}" for key, equals, value in parts]
@@ -34,6 +35,8 @@ def units_of(key: str) -> Mapping[str, float]:
     last = key.rpartition(".")[2].partition("[")[0]
     if "gb_per_s" in last:
         return _RATES
+    if re.search(r"_bytes(_|$)", last):
+        return _SIZES
     if not re.search(r"_ns(_|$)", last):
         return {}
     return {**_TIMES, **_LENGTHS} if "latency_ns" in last else _TIMES

@@ -41,7 +41,7 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
         "words": [*words, *own],
         "version": __version__,
         **counts,
-        "packet_bytes": core["router"]["flit_bytes"] * core["traffic"]["packet_flits"],
+        "packet_bytes": core["traffic"]["packet_bytes"] or core["router"]["flit_bytes"],
         "declared": simulation.hardware_cost(counts["candidates"]),
     }
 

@@ -170,7 +170,7 @@ Config config_of(const Scene& scene) {
   config.routing = {scene.routing, {}};
   if (!scene.policy.empty()) config.routing.values["path"] = FLITGYM_POLICIES "/" + scene.policy;
   if (scene.jobs.empty())
-    config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_flits_max", scene.packet_flits_max}}};
+    config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_bytes_max", 128 * scene.packet_flits_max}}};
   for (const Section& motif : scene.jobs) config.workload.jobs.push_back({motif.name, motif, nullptr, {}});
   config.seed = 1;
   config.failures = scene.failures;

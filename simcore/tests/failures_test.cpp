@@ -17,7 +17,7 @@ Section ring(u32 routers) {
 
 Config damaged(const Section& topology, const Section& routing, const Values& failures,
                const Values& router = input_queued(), double load = 0.3, i64 flits = 1) {
-  Config c = config(topology, router, routing, {"uniform", {{"load", load}, {"packet_flits_max", flits}}});
+  Config c = config(topology, router, routing, {"uniform", {{"load", load}, {"packet_bytes_max", bytes_of(flits)}}});
   c.failures = failures;
   return c;
 }

@@ -33,7 +33,7 @@ TEST(golden_hashes) {
   std::string changed;
   for (const Scene& scene : kScenes) {
     Simulation sim(config(small_network(), scene.router(), {scene.routing, {}},
-                          {scene.traffic, {{"load", 0.5}, {"packet_flits", scene.packet_flits}}}));
+                          {scene.traffic, {{"load", 0.5}, {"packet_bytes", bytes_of(scene.packet_flits)}}}));
     sim.run(500);
     sim.begin_window();
     sim.run(2500);

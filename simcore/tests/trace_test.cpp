@@ -20,7 +20,7 @@ struct Scene {
 std::vector<Scene> all_scenes() {
   std::vector<Scene> scenes;
   const auto traffic = [](const char* pattern, i64 flits) {
-    return Section{pattern, {{"load", 0.45}, {"packet_flits", i64{1}}, {"packet_flits_max", flits}}};
+    return Section{pattern, {{"load", 0.45}, {"packet_bytes_max", bytes_of(flits)}}};
   };
   struct Router {
     const char* name;

@@ -58,10 +58,10 @@ def test_is_a_policy_for_any_dragonfly():
 @pytest.mark.parametrize(
     "words",
     [
-        ["topology=hyperx_64", "router=sc19", "traffic.packet_flits_max=16", "traffic.load=0.4"],
-        ["topology=torus_512", "topology.sizes=[5,5]", "router=qdr", "traffic.packet_flits=8", "traffic.load=0.3"],
+        ["topology=hyperx_64", "router=sc19", "traffic.packet_bytes_max=2048", "traffic.load=0.4"],
+        ["topology=torus_512", "topology.sizes=[5,5]", "router=qdr", "traffic.packet_bytes=2048", "traffic.load=0.3"],
         ["topology=fat_tree_64", "router=hpdc21", "traffic.load=0.6"],
-        ["topology=dragonfly_72", "router=sc22", "traffic.packet_flits=4", "traffic=adversarial", "traffic.load=0.3"],
+        ["topology=dragonfly_72", "router=sc22", "traffic.packet_bytes=512", "traffic=adversarial", "traffic.load=0.3"],
     ],
 )
 def test_one_policy_routes_every_kind_of_network(routing: str, words: list[str]):
@@ -118,7 +118,7 @@ def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_
 
 
 def test_search_jobs_takes_detours_under_adversarial_traffic():
-    adversarial = ("topology=dragonfly_342", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
+    adversarial = ("topology=dragonfly_342", "router=sc22", "traffic=adversarial", "traffic.packet_bytes=512")
     statistics = measured("search_jobs", *adversarial, "traffic.load=0.25", warmup_ns=20_000)
     assert statistics["accepted_load"] == pytest.approx(0.25, rel=0.05)  # minimal paths carry 1 / 18
 
@@ -128,7 +128,7 @@ def test_search_jobs_takes_detours_under_adversarial_traffic():
 def test_one_policy_for_jobs_and_for_adversarial_traffic():
     lu = ("workload.target=lu", "workload.target_params={nz:40,iterations:1}", "workload.placement_seed=7")
     assert communication_ns("flitgym", *lu) < 0.95 * communication_ns("dqn_priced", *lu)
-    adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
+    adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_bytes=512")
     own, par = (measured(name, *adversarial, "traffic.load=0.4", warmup_ns=60_000) for name in ("flitgym", "par"))
     assert own["accepted_load"] == pytest.approx(0.4, rel=0.03)
     assert own["generation_latency_mean_ns"] < par["generation_latency_mean_ns"]

@@ -68,7 +68,7 @@ def test_draws_are_the_core_s() -> None:
     [
         (DRAGONFLY, {"name": "uniform", "load": 0.5}, {}),
         (DRAGONFLY, {"name": "adversarial", "load": 0.4}, {}),
-        (DRAGONFLY, {"name": "adversarial", "load": 0.3, "shift": 4, "packet_flits": 3}, {"epsilon": 0.2}),
+        (DRAGONFLY, {"name": "adversarial", "load": 0.3, "shift": 4, "packet_bytes": 384}, {"epsilon": 0.2}),
         (PARALLEL, {"name": "uniform", "load": 0.6}, {"epsilon": 0.05, "integer_ns": False, "alpha": 0.3}),
         (DRAGONFLY, {"name": "adversarial", "load": 0.5}, {"q_thld1": 0.0, "q_thld2": 0.05, "epsilon": 0.0}),
         # Terminals are renumbered, and one router has none; the core knows the ports and groups.
@@ -110,7 +110,7 @@ def test_q_adaptive(preset: str, topology: Any, traffic: Any, params: dict[str, 
         (DRAGONFLY, {"name": "adversarial", "load": 0.4}, {"epsilon": 0.1, "alpha": 0.7, "beta": 0.1}),
         (PARALLEL, {"name": "uniform", "load": 0.5}, {"max_hops": 3, "q_thld1": 0.1, "integer_ns": False}),
         (HYPERX, {"name": "uniform", "load": 0.4}, {"max_hops": 1}),
-        (MIXED_HYPERX, {"name": "uniform", "load": 0.4, "packet_flits_max": 4}, {"epsilon": 0.1, "max_hops": 3}),
+        (MIXED_HYPERX, {"name": "uniform", "load": 0.4, "packet_bytes_max": 512}, {"epsilon": 0.1, "max_hops": 3}),
         (DRAGONFLY, {"name": "uniform", "load": 0.3}, {"epsilon": 0.1, "failures": {"routers": 1}}),
         (HYPERX, {"name": "uniform", "load": 0.3}, {"failures": {"links": ["0-1"], "routers": ["7"]}}),
     ],

@@ -52,7 +52,7 @@ def test_divided_buffers_are_those_of_the_core(name: str, total: int) -> None:
     words = (*TINY, f"routing={name}", f"router.buffer_total={total}", "router.output_buffer_flits=30")
     simulation = prepare(compose(words))
     with pytest.raises(ConfigError) as caught:
-        prepare(compose((*words, "traffic.packet_flits=1000", "router.nic_buffer_flits=1000")))
+        prepare(compose((*words, "traffic.packet_bytes=128000", "router.nic_buffer_flits=1000")))
     message = re.search(r"leaves (\d+) flits for the input_buffer_flits of each of the (\d+) VCs", str(caught.value))
     assert message
     result = {"facts": simulation.facts(), "config": {"router": simulation.configuration()["router"]}}

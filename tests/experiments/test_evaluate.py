@@ -102,7 +102,7 @@ def test_every_policy_has_the_same_loads_and_seeds(small: Sequence[str], tmp_pat
     patterns = scenarios_of(
         "pattern",
         ["uniform", {"traffic": "adversarial", "params": {"shift": 4}}, {"name": "far", "traffic": "adversarial"}],
-        {"packet_flits": 2},
+        {"packet_bytes": 256},
     )
     workloads = scenarios_of("workload", [{"workload": "pair", "params": {"target": "lu"}}], {"scale": 0.1})
     assert [s.name for s in (*patterns, *workloads)] == ["uniform", "adversarial shift=4", "far", "pair target=lu"]
@@ -112,7 +112,7 @@ def test_every_policy_has_the_same_loads_and_seeds(small: Sequence[str], tmp_pat
         config = trial.run.config
         assert config.routing.name == trial.policy.routing
         if trial.scenario.kind == "pattern":
-            assert config.traffic.packet_flits == 2
+            assert config.traffic.packet_bytes == 256
             points[trial.policy.name].append((trial.scenario.name, config.traffic.load, config.seed))
         else:
             assert (config.workload.target, config.workload.scale) == ("lu", 0.1)
@@ -265,7 +265,7 @@ def test_an_evaluation(command: Command, tmp_path: Path) -> None:
     pair = "{name: lu beside ur, workload: pair, params: {target: lu, background: ur, target_params: {nz: 20}}}"
     arguments = [
         *("routing=[minimal,{name: eager, routing: par, params: {threshold: 0.5}}]", "patterns=[uniform]"),
-        *(f"workloads=[{pair}]", "workload.scale=0.01", "workload.size_scale=0.1", "traffic.packet_flits=2"),
+        *(f"workloads=[{pair}]", "workload.scale=0.01", "workload.size_scale=0.1", "traffic.packet_bytes=256"),
         *("loads=[0.1,0.3]", *SHORT, "study=mine", "topology=dragonfly_72"),
     ]
     done = command("evaluate", *arguments, "seeds=[1,2]")
@@ -282,7 +282,7 @@ def test_an_evaluation(command: Command, tmp_path: Path) -> None:
     assert {line["job"] for line in lines if line["workload"] == "lu beside ur"} == {"lu", "ur"}
     rows = read_rows(folder / "rows.parquet")
     assert len(rows) == 2 * (2 * 2 + 2)
-    assert {row["traffic.packet_flits"] for row in rows if row["workload.name"] == "none"} == {2}
+    assert {row["traffic.packet_bytes"] for row in rows if row["workload.name"] == "none"} == {256}
     mean = {(row["policy"], row["traffic.load"], row["seed"]): row["packet_latency_mean_ns"] for row in rows}
     (line,) = (
         line for line in lines if (line["policy"], line["load"], line["metric"]) == ("eager", "0.3", "latency_mean_ns")

@@ -72,7 +72,7 @@ def test_every_run_has_the_paper_s_system(preset: str) -> None:
         topology, router, traffic = (run.plain[key] for key in ("topology", "router", "traffic"))
         assert (topology["widths"], topology["terminals_per_router"]) == ([8, 8, 8], 8)
         assert (router["vcs"], router["arbiter"], router["credit_latency"]) == (8, "age", "link")
-        assert (traffic["packet_flits"], traffic["packet_flits_max"]) == (1, 16)
+        assert (traffic["packet_bytes"], traffic["packet_bytes_max"]) == (128, 2048)
 
 
 def test_ideal_rows_meet_every_expected_number() -> None:

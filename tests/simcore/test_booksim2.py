@@ -40,14 +40,14 @@ NETWORKS: dict[str, tuple[Section, str | Section, Section]] = {
 
 def ours(
     network: str, load: float, warmup_ns: float, measure_ns: float, ascent: str = "", pattern: str = "uniform",
-    packet_flits: int = 1, **changes: Any,
+    flits: int = 1, **changes: Any,
 ) -> dict[str, float]:  # fmt: skip
     topology, routing, own = NETWORKS[network]
     if ascent:
         # BookSim2 compares used credits, without the packets that its routers have routed in the same cycle.
         routing = {"name": "up_down", "ascent": ascent, "allocation": "greedy"}
     sections = {"topology": topology, "router": router("booksim2", **{**own, **changes})}
-    sent = booksim2_traffic(pattern, load, packet_flits=packet_flits)
+    sent = booksim2_traffic(pattern, load, packet_bytes=128 * flits)
     return measure(Simulation(config(routing, sent, **sections)), warmup_ns, measure_ns)
 
 
@@ -79,7 +79,7 @@ def test_tori_and_meshes(row: Row) -> None:
     margin = margin_at(
         load / SATURATION[row["curve"], row["packet_flits"]], ((0.65, 0.015), (0.88, 0.02), (0.92, 0.05))
     )
-    result = ours(network, load, 3000, 8000, pattern=pattern, packet_flits=flits)
+    result = ours(network, load, 3000, 8000, pattern=pattern, flits=flits)
     compare(row, result, 0.03, 0.02 if margin else 0, margin)
 
 
@@ -103,7 +103,7 @@ def test_graphs(row: Row) -> None:
 def test_buffers_about_as_large_as_the_credit_loop(row: Row) -> None:
     sizes = {"vcs": int(row["vcs"]), "input_buffer_flits": int(row["buffer"]), "credit_delay_ns": float(row["delay"])}
     changes = {**(SPEEDUP_1 if row["speedup"] == "1" else {}), **sizes}
-    result = ours(row["curve"], float(row["load"]), 3000, 12000, packet_flits=int(row["flits"]), **changes)
+    result = ours(row["curve"], float(row["load"]), 3000, 12000, flits=int(row["flits"]), **changes)
     compare(row, result, 0.03, 0, 0.05 if row["status"] == "stable" else None)
 
 

@@ -45,7 +45,7 @@ SCENES: dict[str, tuple[Section, Section | str, Section | str]] = {
 
 def accepted(topology: Section, routing: Section | str, load: float, flits: int) -> float:
     sections = {"topology": topology, "router": router("input_queued")}
-    sim = Simulation(config(routing, traffic("uniform", load, packet_flits=flits), **sections))
+    sim = Simulation(config(routing, traffic("uniform", load, packet_bytes=128 * flits), **sections))
     return measure(sim, 1000, 1500)["accepted_load"]
 
 

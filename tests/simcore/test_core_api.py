@@ -201,7 +201,7 @@ def test_any_network_delivers_everything(
                 ),
             ),
             "routing": routing,
-            "traffic": traffic("uniform", load, packet_flits=flits),
+            "traffic": traffic("uniform", load, packet_bytes=128 * flits),
             "seed": seed,
         }
     )

@@ -21,8 +21,8 @@ CASES = {
         ["router.cycle_ns", "3 ns", "flit time", "1 %"],
     ),
     "packet larger than a cut-through buffer": (
-        config(traffic=traffic("uniform", 0.1, packet_flits=21)),
-        ["packet_flits", "21", "input_buffer_flits", "20"],
+        config(traffic=traffic("uniform", 0.1, packet_bytes=2561)),
+        ["packet_bytes", "21", "input_buffer_flits", "20"],
     ),
     "grid that does not fit": (config(traffic=traffic("stencil_3d", 0.1, nx=5)), ["5 x 4 x 9", "180", "72"]),
     "negative seed": (config(seed=-1), ["seed", "-1"]),

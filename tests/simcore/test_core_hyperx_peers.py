@@ -92,7 +92,7 @@ def test_caminos(row: Row) -> None:
     large, complement = row["topology"] == "hx888", row["pattern"] == "bit_complement"
     changes = {**CAMINOS, "vcs": 6} if large and row["routing"] == "OMNI" else CAMINOS
     load = float(row["load"])
-    pattern = traffic(row["pattern"], load, packet_flits=16, **({} if complement else {"self": False}))
+    pattern = traffic(row["pattern"], load, packet_bytes=2048, **({} if complement else {"self": False}))
     topology = HX888 if large else HX88
     result = ours(topology, changes, ROUTINGS[row["routing"]], pattern, float(row["warmup"]), float(row["measured"]))
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
@@ -110,7 +110,7 @@ def test_a_bias_of_half_the_output_buffer_allows_no_deroute(bias: int, buffer: i
     On minimal paths, a link carries the first hops of its router and the second hops of another router.
     """
     routing: Section = {"name": "omni_war", "congestion_bias_flits": bias}
-    pattern = traffic("bit_complement", 0.2, packet_flits=16)
+    pattern = traffic("bit_complement", 0.2, packet_bytes=2048)
     result = ours(HX88, {**CAMINOS, "output_buffer_flits": buffer}, routing, pattern, 1000, 1000)
     if deroutes:
         assert result["hops_mean"] > 2.3
@@ -123,7 +123,7 @@ def test_a_bias_of_half_the_output_buffer_allows_no_deroute(bias: int, buffer: i
 def test_caminos_zero_load() -> None:
     hops = 2 * 7 / 8 * 512 / 511  # excludes packets to the source itself
     result = ours(
-        HX88, CAMINOS, "dimension_order", traffic("uniform", 0.002, packet_flits=16, self=False), 1000, 100000
+        HX88, CAMINOS, "dimension_order", traffic("uniform", 0.002, packet_bytes=2048, self=False), 1000, 100000
     )
     assert result["packet_latency_mean_ns"] == pytest.approx(hops + 17, abs=0.15)
     assert result["packet_latency_p50_ns"] == pytest.approx(19, abs=0.01)

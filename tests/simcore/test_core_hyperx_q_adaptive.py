@@ -13,7 +13,7 @@ HX88: Section = {"name": "hyperx", "widths": [8, 8], "terminals_per_router": 8}
     ids=["bit_complement", "urb_y"],
 )
 def test_sc19_close_to_the_bound(pattern: Section, latency_ns: float) -> None:
-    load = {**traffic(pattern["name"], 0.45, packet_flits=1, packet_flits_max=16), **pattern}
+    load = {**traffic(pattern["name"], 0.45, packet_bytes=128, packet_bytes_max=2048), **pattern}
     result = measure(Simulation(config("q_adaptive", load, topology=HX88, router=router("sc19"))), 20000, 5000)
     assert result["accepted_load"] == pytest.approx(0.45, rel=0.01)
     assert result["packet_latency_mean_ns"] == pytest.approx(latency_ns, rel=0.03)

@@ -93,7 +93,7 @@ def test_booksim_speedup_2_saturation() -> None:
 @pytest.mark.parametrize("load", [0.5, *(pytest.param(load, marks=DEEP) for load in (0.05, 0.8, 0.9))])
 def test_booksim_packets_of_four(load: float) -> None:
     row = next(row for row in booksim("s2_uniform_min", 4) if row["load"] == load)
-    result = ours(S2, "minimal", booksim2_traffic("uniform", load, packet_flits=4))
+    result = ours(S2, "minimal", booksim2_traffic("uniform", load, packet_bytes=512))
     assert result["accepted_load"] == pytest.approx(row["accepted"], rel=0.10)
     if load < 0.9:  # at higher loads, BookSim2 accepts less than offered, and its mean depends on the length of the run
         assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.05)

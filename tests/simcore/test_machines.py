@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.simcore import ChannelGraph, Simulation, _presets
+from flitgym.simcore import ChannelGraph, Simulation
+from flitgym.simcore._presets import section
 
 
 @cache
@@ -157,7 +158,7 @@ def test_smaller_machines_deliver_everything(name: str, routing: str, pattern: s
             "topology": {"name": name, **sizes},
             "router": router,
             "routing": routing,
-            "traffic": {"name": pattern, "load": 0.6, "packet_flits": 4},
+            "traffic": {"name": pattern, "load": 0.6, "packet_bytes": 4 * section("router", router)["flit_bytes"]},
             "seed": 1,
         }
     )
@@ -211,7 +212,12 @@ def test_buffers_sustain_the_full_bandwidth(router: str, flits: int, accepted: f
             "topology": {"name": "torus", "sizes": [2], "wrap": [0], "local_dimensions": 0},
             "router": {"name": router, "input_buffer_flits": flits, "vcs": 0, "injection_vcs": 1},
             "routing": "minimal",
-            "traffic": {"name": "adversarial", "load": 1.0, "packet_flits": 16, "injection": "fixed_interval"},
+            "traffic": {
+                "name": "adversarial",
+                "load": 1.0,
+                "packet_bytes": 16 * section("router", router)["flit_bytes"],
+                "injection": "fixed_interval",
+            },
             "seed": 1,
         }
     )
@@ -219,4 +225,4 @@ def test_buffers_sustain_the_full_bandwidth(router: str, flits: int, accepted: f
     simulation.begin_window()
     simulation.run(10_240)
     assert simulation.statistics()["accepted_load"] == pytest.approx(accepted, abs=0.01)
-    assert flits == 64 or flits == _presets.section("router", router)["input_buffer_flits"]
+    assert flits == 64 or flits == section("router", router)["input_buffer_flits"]

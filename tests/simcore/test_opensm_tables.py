@@ -344,7 +344,7 @@ def test_parx_runs_in_the_simulator(addresses: str) -> None:
             {
                 "topology": topology,
                 "routing": {"name": "table", "engine": "parx", "addresses": addresses},
-                "traffic": {"name": "uniform", "load": 0.2, "packet_flits": size, "packet_flits_max": size},
+                "traffic": {"name": "uniform", "load": 0.2, "packet_bytes": 128 * size},
             }
         )
         simulation.run(200)

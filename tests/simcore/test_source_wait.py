@@ -10,7 +10,7 @@ TWO_CYCLES: Section = {"cycle_ns": 0.5, "output_buffer_flits": 64, "crossbar_ban
 
 
 def latency(load: float, flits: int, injection: str, measure_ns: float) -> float:
-    pattern = traffic("flows", load, sources=[0], destinations=[1], packet_flits=flits, injection=injection)
+    pattern = traffic("flows", load, sources=[0], destinations=[1], packet_bytes=128 * flits, injection=injection)
     changes = router("input_queued", **TWO_CYCLES)
     sim = Simulation(config("dimension_order", pattern, topology=PAIR, router=changes))
     return measure(sim, 2000, measure_ns)["packet_latency_mean_ns"]

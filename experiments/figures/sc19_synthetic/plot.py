@@ -137,10 +137,9 @@ def until_saturated(rows: Sequence[Row], pattern: str) -> list[Row]:
 def head_latency(rows: Sequence[Row]) -> float:
     """Mean latency of the head in ns at the lowest load of a curve: packet latency minus serialisation."""
     first = rows[0]
-    most = first["traffic.packet_flits_max"] or first["traffic.packet_flits"]
-    flits: float = (first["traffic.packet_flits"] + most) / 2
-    flit_ns: float = first["router.flit_bytes"] / first["router.link_bandwidth_gb_per_s_host"]
-    return float(curve(rows, _LATENCY)[1][0]) - (flits - 1) * flit_ns
+    mean = (first["traffic.packet_bytes"] + first["traffic.packet_bytes_max"]) / 2
+    later = mean - first["router.flit_bytes"]  # bytes behind the head
+    return float(curve(rows, _LATENCY)[1][0]) - later / first["router.link_bandwidth_gb_per_s_host"]
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:

@@ -164,12 +164,8 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
     throw ConfigError("traffic: '" + config.traffic.name +
                       "' cannot be combined with a workload, whose jobs are the only traffic");
   const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
-  const u32 flits = (workload->packet_bytes + workload->flit_bytes - 1) / workload->flit_bytes;
-  if (flits > 65535)
-    throw ConfigError("workload.packet_bytes: " + std::to_string(workload->packet_bytes) + " bytes are " +
-                      std::to_string(flits) + " flits; a packet has at most 65535");
   net.least_packet_flits = 1;
-  net.most_packet_flits = flits;
+  net.most_packet_flits = flits_of("workload.packet_bytes", workload->packet_bytes, net);
   fit_packets("workload.packet_bytes", router, net);
   net.traffic_name = "workload";
   net.load_values = {0};

@@ -319,6 +319,14 @@ void keep_islip(Network& net) {
   net.islip = declare<u16>(net, shape);
 }
 
+u32 flits_of(const std::string& size_key, u32 bytes, const Network& net) {
+  const double flits = std::max(1.0, std::ceil(bytes / net.flit_bytes));
+  if (flits > 65535)
+    throw ConfigError(size_key + ": " + std::to_string(bytes) + " bytes are " + to_string(Value{flits}) +
+                      " flits; a packet has at most 65535");
+  return static_cast<u32>(flits);
+}
+
 void fit_packets(const std::string& size_key, const Params& router, Network& net) {
   if (net.router.nic_depth == 0) net.router.nic_depth = net.most_packet_flits;
   check_packet_fits(size_key, net.most_packet_flits, router, net);

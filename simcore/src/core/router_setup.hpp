@@ -21,6 +21,10 @@ void keep_sensed(Network&);
 // Declares the pointers of the arbiter kIslip; call after the number of VCs is known.
 void keep_islip(Network&);
 
+// Flits of a packet of `bytes`, at least one. `size_key` is the parameter that sets its size. Throws ConfigError if the
+// packet has too many.
+u32 flits_of(const std::string& size_key, u32 bytes, const Network&);
+
 // Checks packets once their sizes are known. `size_key` is the parameter that sets them. Throws ConfigError if a packet
 // does not fit a buffer, takes too long, or is incompatible with bubble flow control.
 void fit_packets(const std::string& size_key, const Params& router, Network&);

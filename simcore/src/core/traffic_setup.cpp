@@ -150,17 +150,15 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
 
   net.traffic_name = spec.name;
   net.config.traffic = {spec.name, params.values()};
-  net.least_packet_flits = net.most_packet_flits = params.count("packet_flits");
-  if (const u32 most = params.count("packet_flits_max")) {
-    if (most < net.least_packet_flits)
-      throw ConfigError(where + ".packet_flits_max: " + std::to_string(most) +
-                        " is less than packet_flits = " + std::to_string(net.least_packet_flits));
-    net.most_packet_flits = most;
-  }
-  const u32 flits = net.most_packet_flits;
+  const u32 least = params.count("packet_bytes"), most = params.count("packet_bytes_max");
+  if (most > 0 && most < least)
+    throw ConfigError(where + ".packet_bytes_max: " + std::to_string(most) +
+                      " is less than packet_bytes = " + std::to_string(least));
+  const std::string size_key = where + (most > least ? ".packet_bytes_max" : ".packet_bytes");
+  net.least_packet_flits = flits_of(size_key, least, net);
+  net.most_packet_flits = flits_of(size_key, std::max(least, most), net);
   net.fixed_interval = params.text("injection") == "fixed_interval";
   net.trial_cycles = params.text("injection") == "bernoulli_flit" ? net.flit_cycles_host : 1;
-  const std::string size_key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits");
   fit_packets(size_key, router, net);
 
   take_load_steps(where, params, net);
@@ -186,9 +184,10 @@ const std::vector<ParamSpec>& common_traffic_params() {
              "bernoulli: each cycle with equal probability; bernoulli_flit: each flit time of the terminal's channel "
              "with equal probability, so that at most one round of packets begins per flit time (BookSim2's rule); "
              "fixed_interval: all terminals at the same instants"),
-      integer("packet_flits", 1, 1, 65535, "flits", "packet size"),
-      integer("packet_flits_max", 0, 0, 65535, "flits",
-              "packet sizes are drawn uniformly from packet_flits to this value; 0 = all packets have packet_flits"),
+      integer("packet_bytes", 0, 0, 1 << 30, "bytes", "packet size, rounded up to whole flits; 0 = one flit"),
+      integer("packet_bytes_max", 0, 0, 1 << 30, "bytes",
+              "packet sizes are drawn uniformly from packet_bytes to this value, in whole flits; 0 = all packets have "
+              "packet_bytes"),
       list("load_step_times_ns", {}, 0, 1e12, "ns", "instants at which the offered load changes"),
       list("load_step_loads", {}, 0, 1, "flits per terminal per flit time", "offered loads from these instants on"),
   };

@@ -58,7 +58,7 @@ TEST(sensed_equals_the_congestion_at_the_outputs) {
     for (const std::string parts : {"both", "output_queue", "credits"})
       for (const bool queues : {true, false}) {
         if (!queues && parts == "output_queue") continue;
-        const Values traffic = {{"load", 0.8}, {"packet_flits", i64{1}}, {"packet_flits_max", i64{scene % 2 ? 1 : 6}}};
+        const Values traffic = {{"load", 0.8}, {"packet_bytes_max", bytes_of(scene % 2 ? 1 : 6)}};
         const Values router =
             queues ? merge(shallow(), {{"arbiter", std::string(scene % 3 ? "age" : "least_recently_served")}})
                    : small_wormhole();
@@ -99,7 +99,7 @@ TEST(sensed_decides_like_the_queues) {
           values["detour_hops"] = std::string(draw(scene, 0, 4) % 2 ? "normalized" : "absolute");
           values[own.key] = own.values[draw(scene, 0, 5) % 2];
         }
-        const Values traffic = {{"load", 0.7}, {"packet_flits", i64{1}}, {"packet_flits_max", i64{scene % 2 ? 1 : 5}}};
+        const Values traffic = {{"load", 0.7}, {"packet_bytes_max", bytes_of(scene % 2 ? 1 : 5)}};
         Simulation kept(config(network, merge(shallow(), {{"vcs", i64{scene % 3 ? 12 : 8}}}), {own.name, values},
                                {k ? "uniform" : "tornado", traffic}, ++scene));
         Simulation plain(without_sensed(kept.network()));

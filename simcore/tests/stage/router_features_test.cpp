@@ -13,7 +13,7 @@ namespace stage_router_features_test {
 using namespace scenes;
 
 const std::string kAge = "age", kRoundRobin = "round_robin", kWormhole = "wormhole", kLink = "link";
-const Values kSizes = {{"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}};
+const Values kSizes = {{"packet_bytes_max", bytes_of(16)}};
 
 Config line_of_two(const Values& router, const Section& traffic, i64 terminals = 1) {
   return config(hyperx_section({2}, terminals), router, {"dimension_order", {}}, traffic);
@@ -86,9 +86,9 @@ TEST(a_packet_keeps_its_size) {
 TEST(drawn_sizes_are_offered_at_the_load) {
   for (const double load : {0.1, 0.5})
     for (const auto& [least, most] : {std::pair{1, 16}, {1, 2}, {4, 12}, {7, 7}}) {
-      Simulation sim(
-          config(hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", i64{4000}}}), {"dimension_order", {}},
-                 {"uniform", {{"load", load}, {"packet_flits", i64{least}}, {"packet_flits_max", i64{most}}}}));
+      Simulation sim(config(
+          hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", i64{4000}}}), {"dimension_order", {}},
+          {"uniform", {{"load", load}, {"packet_bytes", bytes_of(least)}, {"packet_bytes_max", bytes_of(most)}}}));
       const double cycles = 6000, mean = (least + most) / 2.0, width = most - least + 1, wanted = 64 * cycles * load;
       sim.run(static_cast<u64>(cycles));
       CHECK_EQ(sim.state().part.totals.backlogged, 0u);
@@ -126,7 +126,7 @@ TEST(drawn_sizes_at_zero_load) {
 TEST(buffer_total_is_divided_among_the_vcs) {
   const auto make = [](const std::string& routing, const Values& router, i64 flits = 1) {
     return build(config(hyperx_section({4, 4}, 1), merge(router, {{"vcs", i64{0}}}), {routing, {}},
-                        {"uniform", {{"packet_flits", flits}}}));
+                        {"uniform", {{"packet_bytes", bytes_of(flits)}}}));
   };
   const auto total = [](i64 flits) { return Values{{"buffer_total", flits}}; };
   // 1 and 4 VCs without output queues; 254 flits leave two without use.
@@ -147,7 +147,7 @@ TEST(buffer_total_is_divided_among_the_vcs) {
   // The least total that leaves room for a packet of 10 flits: 35 flits per VC, 25 and 10.
   CHECK_EQ(make("omni_war", merge(sc19(), total(140)), 10)->router.output_depth, 10u);
   CHECK_THROWS(ConfigError, make("omni_war", merge(sc19(), total(124)), 10),
-               "traffic.uniform.packet_flits: a packet of 10 flits does not fit router.buffer_total = 124 flits, which "
+               "traffic.uniform.packet_bytes: a packet of 10 flits does not fit router.buffer_total = 124 flits, which "
                "leaves 9 flits for the output_buffer_flits of each of the 4 VCs with routing.omni_war; set it to at "
                "least 128 ");
   CHECK_EQ(make("omni_war", merge(sc19(), total(128)), 10)->router.output_depth, 10u);
@@ -248,7 +248,7 @@ TEST(the_oldest_packet_that_waits_for_room_is_woken_first) {
                                                    {"input_buffer_flits", i64{8}},
                                                    {"output_buffer_flits", output},
                                                    {"link_latency_ns_local", 5.0}});
-      Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_flits", flits}}}, 4));
+      Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_bytes", bytes_of(flits)}}}, 4));
       const Network& net = sim.network();
       std::vector<u32> served;  // packets whose heads leave their input buffers at router 0
       u32 out_of_order = 0, parked = 0;
@@ -331,9 +331,9 @@ TEST(crossbar_ports_by_port_or_by_vc) {
 
 // A packet of either class leaves on any VC of the terminal's port that has room and that no other packet holds.
 TEST(ejection_uses_every_vc) {
-  Simulation sim(
-      config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
-             {"hotspot", {{"hot_terminals", i64{2}}, {"fraction", 1.0}, {"load", 1.0}, {"packet_flits", i64{4}}}}));
+  Simulation sim(config(
+      hyperx_section({4}, 4), sc19(), {"dim_war", {}},
+      {"hotspot", {{"hot_terminals", i64{2}}, {"fraction", 1.0}, {"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
   const Network& net = sim.network();
   std::set<u32> vcs;
   for (u32 now = 0; now < 1500; now++) {
@@ -360,7 +360,7 @@ TEST(links_shared_by_flits_or_by_packets) {
     Simulation sim(config(
         hyperx_section({3}, 3),
         merge(sc19(), {{"link_sharing", std::string(sharing)}, {"credit_granularity", std::string(granularity)}}),
-        {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}}));
+        {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
     const Network& net = sim.network();
     std::map<u32, u32> open;  // [channel] the packet part-way through
     u32 mixed = 0, whole = 0;

@@ -51,7 +51,7 @@ TEST(random_routers_run_empty) {
     if (routing[0] == 'q') chosen.values["epsilon"] = 0.2;
     const auto with = [&](const Values& changes) {
       return config(topology, merge(router, changes), chosen,
-                    {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", most}}}, scene);
+                    {"uniform", {{"load", 1.0}, {"packet_bytes_max", bytes_of(most)}}}, scene);
     };
     // The required VCs, or several per class.
     const u32 classes = build(with({{"vcs", i64{0}}}))->routing_facts.classes;
@@ -111,7 +111,7 @@ TEST(no_packet_starves_under_age) {
                                          {"link_latency_ns_local", 10.0},
                                          {"output_latency_ns", 5.0}});
     Simulation sim(config(hyperx_section({3, 3}, 3), router, {"omni_war", {}},
-                          {"uniform", {{"load", 0.9}, {"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}}}));
+                          {"uniform", {{"load", 0.9}, {"packet_bytes_max", bytes_of(16)}}}));
     sim.run(2000);
     for (u32 k = 0; k < 60; k++) {
       sim.run(100);

@@ -56,7 +56,7 @@ TEST(parallel_vc_allocation_keeps_the_class) {
   for (const i64 flits : {1, 3}) {
     Simulation sim(config(torus(5), with("parallel", 6, {{"injection_vcs", i64{0}}}),
                           {"dimension_order", {{"deadlock_avoidance", std::string("dateline")}}},
-                          {"uniform", {{"load", 0.9}, {"packet_flits", flits}}}));
+                          {"uniform", {{"load", 0.9}, {"packet_bytes", bytes_of(flits)}}}));
     CHECK_EQ(sim.network().routing_facts.classes, 2u);
     std::map<std::pair<u32, u32>, u32> given;  // class by source and sequence number
     std::vector<Decision> seen;

@@ -130,6 +130,9 @@ inline void observe(Simulation& sim, std::vector<Decision>& out) {
                    sim.state().packets[b.packet[i]], legs ? intermediates[b.packet[i]] : kNone});
 }
 
+// The size of a packet; all routers of the tests have flits of 128 bytes.
+constexpr i64 bytes_of(i64 flits) { return 128 * flits; }
+
 // A network that carries only the packets of `plan`, which are all sent at cycle 0. The pattern is "test_planned"
 // (support/traffic_plan.cpp).
 struct Planned {

@@ -402,7 +402,7 @@ DEEP_TEST(angara_tables_run_without_deadlock) {
   for (const std::string& engine : kEngines)
     for (const std::string traffic : {"uniform", "bit_complement"}) {
       Simulation sim(config(topology, tight, {"table", {{"engine", engine}}},
-                            {traffic, {{"load", 1.0}, {"packet_flits", i64{4}}}}));
+                            {traffic, {{"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
       CHECK(sim.network().routing_facts.bubble && sim.network().vcs == 1);
       sim.run(3000);
       CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 3000 / 10,
@@ -417,13 +417,13 @@ DEEP_TEST(angara_tables_run_without_deadlock) {
   table.bubble = false;
   CHECK(!find_cycle(g, table).empty());
   Config c = config(torus_of({8, 2}), tight, {"table", {{"allow_cycles", true}}},
-                    {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}});
+                    {"uniform", {{"load", 1.0}, {"packet_bytes", bytes_of(4)}}});
   c.table = std::make_shared<tables::ForwardingTable>(table);
   Simulation stuck(c);
   CHECK_THROWS(CoreError, stuck.run(200000), "deadlock");
   CHECK_THROWS(ConfigError,
                Simulation(config(topology, tight, {"table", {{"engine", std::string("angara_sssp")}}},
-                                 {"uniform", {{"packet_flits_max", i64{4}}}})),
+                                 {"uniform", {{"packet_bytes_max", bytes_of(4)}}})),
                "packets of one size");
 }
 

@@ -55,7 +55,7 @@ Config random_config(u64 seed) {
                           {"bias_flits", pick(-3.0, 0.0, 4.0)},
                           {"detour_hops", word("absolute", "normalized")}};
   const Section traffic{word("uniform", "bit_complement", "tornado"),
-                        {{"load", pick(0.5, 0.8, 1.0)}, {"packet_flits", i64{1}}, {"packet_flits_max", flits}}};
+                        {{"load", pick(0.5, 0.8, 1.0)}, {"packet_bytes_max", bytes_of(flits)}}};
   return config(network, router, {"dal", routing}, traffic, seed);
 }
 
