@@ -80,11 +80,7 @@ class ForwardingTable:
     def __init__(self, arrays: Mapping[str, Any] | ForwardingTable) -> None: ...
     @staticmethod
     def make(
-        graph: ChannelGraph,
-        engine: str,
-        params: Mapping[str, Any] = ...,
-        demand: Demand | None = None,
-        seed: int = 0,
+        graph: ChannelGraph, engine: str, params: Mapping[str, Any] = ..., demand: Demand | None = None, seed: int = 0
     ) -> ForwardingTable: ...
     def check(self, graph: ChannelGraph) -> None: ...
     def cycle(self, graph: ChannelGraph) -> str: ...
@@ -185,14 +181,7 @@ class Simulation:
 
 class MarginalCost:
     def __init__(
-        self,
-        simulation: Any,
-        horizon_cycles: int,
-        slots: int,
-        threads: int,
-        forks: int,
-        seed: int,
-        reroute: bool,
+        self, simulation: Any, horizon_cycles: int, slots: int, threads: int, forks: int, seed: int, reroute: bool
     ) -> None: ...
     def _label(self, decisions: int, part: float, max_cycles: int) -> dict[str, NDArray[Any]]: ...
 

@@ -133,9 +133,5 @@ def _entries(rows: Graph, graph: _core.ChannelGraph, fewer: bool = False) -> Flo
     if ranks > graph.terminals or (ranks < graph.terminals and not fewer):
         raise ConfigError(f"a matrix of {ranks} x {ranks} for {graph.terminals} terminals")
     source = np.repeat(np.arange(ranks), np.diff(first).astype(np.int64))
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if wrong.size:
-        k = wrong[0]
-        raise ConfigError(f"row {source[k]}, column {peer[k]} is {weight[k]}; valid are finite numbers from 0")
     kept = weight != 0
     return source[kept].astype(np.uint32), peer[kept].astype(np.uint32), weight[kept].astype(np.float64)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ._simulation import Simulation
 
-_MOST_THREADS = 1024  # limit of the core
 _NEVER_A_CHOICE_NS = 1e6  # give up after this simulated time without a decision
 
 
@@ -64,14 +63,8 @@ class MarginalCost(_core.MarginalCost):
         if not 0 < horizon_ns < 1e9:
             raise ConfigError(f"horizon_ns: {horizon_ns:g} is not between 0 and 1e9")
         horizon = max(1, simulation.cycles(horizon_ns))
-        numbers = {"slots": slots, "threads": threads, "forks": forks, "seed": seed}
-        for key, number in numbers.items():
-            most = _MOST_THREADS if key == "threads" else 2**32 - 1
-            if not 0 <= number <= most:
-                raise ConfigError(f"{key}: {number} is not in [0, {most}]")
         # More threads than cores would wait, and each takes memory.
-        cores = min(threads or _MOST_THREADS, CORES)
-        super().__init__(simulation, horizon, slots, cores, forks, seed, reroute)
+        super().__init__(simulation, horizon, slots, min(threads or CORES, CORES), forks, seed, reroute)
         self._simulation = simulation
 
     def label(self, decisions: int, part: float = 0.05, max_ns: float | None = None) -> dict[str, NDArray[Any]]:
@@ -107,8 +100,6 @@ class MarginalCost(_core.MarginalCost):
             ConfigError: A number is out of its range, or no decision was found within `max_ns` (or a millisecond).
             CoreError: Called between `collect()` and `apply()`, or at the end of simulated time.
         """
-        if not 0 < decisions < 2**32:
-            raise ConfigError(f"decisions: {decisions} is not between 1 and 2^32 - 1")
         simulation, most = self._simulation, None if max_ns is None else self._simulation.cycles(max_ns)
         pieces: list[dict[str, NDArray[Any]]] = []
         found = 0

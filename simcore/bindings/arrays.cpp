@@ -1,26 +1,13 @@
-#include "arrays.hpp"
-
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
+// A network and a simulation's state as dicts and NumPy arrays.
 #include <algorithm>
-#include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "configuration.hpp"
 #include "core/hosts/engine.hpp"
 #include "exclusive.hpp"
-#include "live.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/network.hpp"
 #include "simcore/state.hpp"
 #include "simcore/stats.hpp"
-#include "views.hpp"
-
-namespace py = pybind11;
-using namespace flitgym;
 
 namespace {
 
@@ -67,23 +54,15 @@ py::dict facts(const Simulation& sim) {
       hops[net.is_nic(p) ? "nic" : names[static_cast<int>(net.channels[p].kind)]] = net.hop_cycles(p);
   }
   d["hop_cycles"] = hops;
-  py::dict link_latency;
-  for (const auto& [name, kind] : {std::pair{"terminal", 0}, std::pair{"local", 1}, std::pair{"global", 2}})
-    link_latency[name] = net.link_latency_ns[kind];
-  d["link_latency_ns"] = link_latency;
+  d["link_latency_ns"] = py::dict("terminal"_a = net.link_latency_ns[0], "local"_a = net.link_latency_ns[1],
+                                  "global"_a = net.link_latency_ns[2]);
   d["crossbar_cycles"] = net.router.crossbar_cycles;
   d["wake_cycles"] = net.router.wake_cycles;
   d["pipeline_cycles"] = net.router.pipeline_cycles;
   d["table_layout"] = net.table == kNone ? std::string() : net.memories[net.table].meaning;
   py::list rounding;
-  for (const Rounding& r : net.rounding) {
-    py::dict one;
-    one["quantity"] = r.quantity;
-    one["ns"] = r.ns;
-    one["cycles"] = r.cycles;
-    one["error"] = r.error;
-    rounding.append(one);
-  }
+  for (const Rounding& r : net.rounding)
+    rounding.append(py::dict("quantity"_a = r.quantity, "ns"_a = r.ns, "cycles"_a = r.cycles, "error"_a = r.error));
   d["rounding"] = rounding;
   d["memory_bytes"] = state_bytes(s);
   d["memory_estimate_bytes"] = net.memory_bytes;
@@ -103,117 +82,106 @@ py::dict facts(const Simulation& sim) {
   return d;
 }
 
+struct ChannelRow {
+  u32 router, port, kind;
+  i64 peer_router, peer_port, terminal;  // -1: none
+  double latency_ns;
+  double hop_ns;  // time of a hop without queueing; initial values of learned tables are sums of these
+  double flit_time_ns;
+  u64 flits;
+  double utilisation, stall_ns;
+};
+
 py::dict channels(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
-  const u64 end = s.part.window.open ? s.part.totals.now : s.part.window.end;
-  const double cycles = static_cast<double>(end - s.part.window.begin);
-  std::vector<u32> router, port, kind;
-  std::vector<i64> peer, peer_port, terminal;
-  std::vector<double> latency, hop, flit_time;
-  std::vector<u64> flits;
-  std::vector<double> utilisation, stall;
+  const bool open = s.part.window.open;
+  const double cycles = static_cast<double>((open ? s.part.totals.now : s.part.window.end) - s.part.window.begin);
+  std::vector<ChannelRow> rows;
   for (u32 p = 0; p < net.router_ports; p++) {
-    if (net.channels[p].peer == kNone) continue;
-    router.push_back(net.router_of_port(p));
-    port.push_back(net.local_port(p));
-    kind.push_back(static_cast<u32>(net.channels[p].kind));
-    peer.push_back(net.is_nic(net.channels[p].peer) ? -1 : static_cast<i64>(net.router_of_port(net.channels[p].peer)));
-    const u32 end_port = net.channels[p].peer;
-    peer_port.push_back(net.is_nic(end_port) ? -1 : static_cast<i64>(net.local_port(end_port)));
-    terminal.push_back(net.is_nic(end_port) ? static_cast<i64>(end_port - net.router_ports) : -1);
-    latency.push_back(net.link_ns(p));
-    hop.push_back(hop_ns(net, p));
-    flit_time.push_back(net.channels[p].flit_cycles * net.cycle_ns);
-    flits.push_back(s.part.window.open ? s.ports[p].flits : s.ports[p].window_flits);
-    utilisation.push_back(cycles > 0 ? static_cast<double>(flits.back()) * net.channels[p].flit_cycles / cycles : 0);
+    const Channel& channel = net.channels[p];
+    if (channel.peer == kNone) continue;
+    const bool to_nic = net.is_nic(channel.peer);
+    const u64 flits = open ? s.ports[p].flits : s.ports[p].window_flits;
     u64 stalled = s.ports[p].stall;
-    if (s.part.window.open && s.ports[p].stalled) stalled += s.part.totals.now - s.ports[p].stalled_since;
-    stall.push_back(static_cast<double>(stalled) * net.cycle_ns);
+    if (open && s.ports[p].stalled) stalled += s.part.totals.now - s.ports[p].stalled_since;
+    rows.push_back({.router = net.router_of_port(p),
+                    .port = net.local_port(p),
+                    .kind = static_cast<u32>(channel.kind),
+                    .peer_router = to_nic ? -1 : i64{net.router_of_port(channel.peer)},
+                    .peer_port = to_nic ? -1 : i64{net.local_port(channel.peer)},
+                    .terminal = to_nic ? i64{channel.peer - net.router_ports} : -1,
+                    .latency_ns = net.link_ns(p),
+                    .hop_ns = hop_ns(net, p),
+                    .flit_time_ns = channel.flit_cycles * net.cycle_ns,
+                    .flits = flits,
+                    .utilisation = cycles > 0 ? static_cast<double>(flits) * channel.flit_cycles / cycles : 0,
+                    .stall_ns = static_cast<double>(stalled) * net.cycle_ns});
   }
-  const auto array = [](const auto& v) { return py::array(static_cast<py::ssize_t>(v.size()), v.data()); };
-  py::dict d;
-  d["router"] = array(router);
-  d["port"] = array(port);
-  d["kind"] = array(kind);
-  d["peer_router"] = array(peer);
-  d["peer_port"] = array(peer_port);
-  d["terminal"] = array(terminal);
-  d["latency_ns"] = array(latency);
-  d["hop_ns"] = array(hop);  // time of a hop without queueing; initial values of learned tables are sums of these
-  d["flit_time_ns"] = array(flit_time);
-  d["flits"] = array(flits);
-  d["utilisation"] = array(utilisation);
-  d["stall_ns"] = array(stall);
-  return d;
+  return columns(rows);
 }
 
-// The routers' fixed properties.
+// The routers' fixed properties. `first_port` is the index of the router's port 0 in arrays over all ports.
 py::dict routers(const Simulation& sim) {
   const Network& net = sim.network();
-  py::dict d;
-  py::list names;
+  std::vector<std::string> names;
   std::vector<u32> region, first_port;
-  for (u32 r = 0; r < net.routers; r++)
-    names.append(net.router_name(r)), region.push_back(net.topology->region(r)), first_port.push_back(net.port(r, 0));
-  d["name"] = names;
-  d["group"] = py::array(static_cast<py::ssize_t>(net.routers), net.router_group.data());
-  d["region"] = py::array(static_cast<py::ssize_t>(net.routers), region.data());
-  d["first_link"] = py::array(static_cast<py::ssize_t>(net.routers), net.first_link.data());
-  // index of the router's port 0 in arrays over all ports
-  d["first_port"] = py::array(static_cast<py::ssize_t>(net.routers), first_port.data());
-  return d;
+  for (u32 r = 0; r < net.routers; r++) {
+    names.push_back(net.router_name(r));
+    region.push_back(net.topology->region(r));
+    first_port.push_back(net.port(r, 0));
+  }
+  return py::dict("name"_a = names, "group"_a = copied(net.router_group), "region"_a = copied(region),
+                  "first_link"_a = copied(net.first_link), "first_port"_a = copied(first_port));
 }
 
 py::dict terminals(const Simulation& sim) {
   const Network& net = sim.network();
-  py::dict d;
-  py::list names;
-  for (u32 t = 0; t < net.terminals; t++) names.append(net.terminal_name(t));
-  d["name"] = names;
-  d["router"] = py::array(static_cast<py::ssize_t>(net.terminals), net.terminal_router.data());
-  d["port"] = py::array(static_cast<py::ssize_t>(net.terminals), net.terminal_port.data());
-  return d;
+  std::vector<std::string> names;
+  for (u32 t = 0; t < net.terminals; t++) names.push_back(net.terminal_name(t));
+  return py::dict("name"_a = names, "router"_a = copied(net.terminal_router), "port"_a = copied(net.terminal_port));
 }
+
+struct SeriesRow {
+  double time_ns, latency_mean_ns;
+  u64 packets, flits;
+  double hops_mean, throughput;
+};
 
 py::dict series(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
-  // Until now, including empty intervals at the end.
-  const std::vector<SeriesPoint> sums = series_sums(s);
-  const auto n = static_cast<py::ssize_t>(interval ? (s.part.totals.now + interval - 1) / interval : 0);
-  py::array_t<double> time(n), latency(n), hops(n), throughput(n);
-  py::array_t<u64> packets(n), flits(n);
-  for (py::ssize_t k = 0; k < n; k++) {
-    const SeriesPoint x = static_cast<std::size_t>(k) < sums.size() ? sums[static_cast<std::size_t>(k)] : SeriesPoint{};
-    const double begin = static_cast<double>(interval) * static_cast<double>(k),
+  std::vector<SeriesPoint> points = series_sums(s);
+  points.resize(interval ? (s.part.totals.now + interval - 1) / interval : 0);  // empty intervals at the end, too
+  std::vector<SeriesRow> rows;
+  for (const SeriesPoint& x : points) {
+    const double begin = static_cast<double>(interval) * static_cast<double>(rows.size()),
                  end = std::min(begin + interval, static_cast<double>(s.part.totals.now));
     const auto count = static_cast<double>(x.packets);
-    time.mutable_at(k) = end * net.cycle_ns;
-    packets.mutable_at(k) = x.packets;
-    flits.mutable_at(k) = x.flits;
-    latency.mutable_at(k) =
-        x.packets ? static_cast<double>(x.latency) / count * net.cycle_ns : std::numeric_limits<double>::quiet_NaN();
-    hops.mutable_at(k) = x.packets ? static_cast<double>(x.hops) / count : std::numeric_limits<double>::quiet_NaN();
-    throughput.mutable_at(k) =
-        end > begin ? static_cast<double>(x.flits) * net.flit_cycles_host / (end - begin) / net.terminals : 0;
+    rows.push_back(
+        {.time_ns = end * net.cycle_ns,
+         .latency_mean_ns = x.packets ? static_cast<double>(x.latency) / count * net.cycle_ns : kNan,
+         .packets = x.packets,
+         .flits = x.flits,
+         .hops_mean = x.packets ? static_cast<double>(x.hops) / count : kNan,
+         .throughput =
+             end > begin ? static_cast<double>(x.flits) * net.flit_cycles_host / (end - begin) / net.terminals : 0});
   }
-  py::dict d;
-  d["time_ns"] = time;
-  d["latency_mean_ns"] = latency;
-  d["packets"] = packets;
-  d["flits"] = flits;
-  d["hops_mean"] = hops;
-  d["throughput"] = throughput;
-  return d;
+  return columns(rows);
+}
+
+std::vector<double> changes_ns(const Simulation& sim) {
+  std::vector<double> ns;
+  for (const Cycle cycle : changes(sim.network(), sim.state().part.totals.now))
+    ns.push_back(cycle * sim.network().cycle_ns);
+  return ns;
 }
 
 // Views of the arrays that never change their size. Arrays that are spread over partitions are returned as sums.
-py::dict arrays(const Live<Simulation>& live) {
-  const Exclusive held(*live);
-  State& s = live->state();
-  const py::object self = live.owner();
+py::dict arrays(Simulation& sim) {
+  State& s = sim.state();
+  const py::object self = owner_of(sim);
   py::dict out;
 #define FLITGYM_VIEW(type, name) add_view(out, #name, s.name, self);
   FLITGYM_STATE_FIXED(FLITGYM_VIEW)
@@ -222,41 +190,44 @@ py::dict arrays(const Live<Simulation>& live) {
 #undef FLITGYM_PART_VIEW
   if (!s.further.empty())  // sums over the partitions
     for (const auto& [name, histogram] : {std::pair{"histogram_nic", &Partition::histogram_nic},
-                                          {"histogram_generation", &Partition::histogram_generation}}) {
-      const std::vector<u32> sums = histogram_sums(s, histogram);
-      out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
-    }
+                                          {"histogram_generation", &Partition::histogram_generation}})
+      out[name] = copied(histogram_sums(s, histogram));
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
   FLITGYM_STATE_NODES_FIXED(FLITGYM_VIEW)
   for (const auto& [name, histogram] :
-       {std::pair{"job_histogram", &Hosts::job_histogram}, {"message_histogram", &Hosts::message_histogram}}) {
-    if (s.hosts.size() == 1) {
-      add_view(out, name, s.hosts[0].*histogram, self);
-      continue;
-    }
-    const std::vector<u32> sums = host_histogram_sums(s, histogram);
-    out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
-  }
-  const std::vector<JobTotals> jobs = job_sums(s);
-  out["job_totals"] = py::array(static_cast<py::ssize_t>(jobs.size()), jobs.data());
+       {std::pair{"job_histogram", &Hosts::job_histogram}, {"message_histogram", &Hosts::message_histogram}})
+    out[name] = s.hosts.size() == 1 ? view(s.hosts[0].*histogram, self) : copied(host_histogram_sums(s, histogram));
+  out["job_totals"] = copied(job_sums(s));
 #undef FLITGYM_VIEW
   return out;
 }
 
 }  // namespace
 
-void bind_arrays(py::class_<Simulation>& simulation) {
-  simulation.def("series", alone([](Simulation& s) { return series(s); }))
-      .def("channels", alone([](Simulation& s) { return channels(s); }))
-      .def("routers", alone([](Simulation& s) { return routers(s); }))
-      .def("terminals", alone([](Simulation& s) { return terminals(s); }))
-      .def("changes_ns", alone([](Simulation& s) {
-             std::vector<double> ns;
-             for (const Cycle cycle : changes(s.network(), s.state().part.totals.now))
-               ns.push_back(cycle * s.network().cycle_ns);
-             return ns;
-           }))
-      .def("facts", alone([](Simulation& s) { return facts(s); }))
+void bind_arrays(PySimulation& simulation) {
+  PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc);
+  PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, parked);
+  PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since,
+                       input_busy_until, output_busy_until, next_vc, awake, stalled, next_request);
+  PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops,
+                       left, first_op, first_edge, op_class, edge_class, posted, last_posted, unexpected,
+                       last_unexpected, done);
+  PYBIND11_NUMPY_DTYPE(NodePort, out_free, in_free, bytes_sent, bytes_received, messages_sent, messages_received);
+  PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
+  PYBIND11_NUMPY_DTYPE(Outbox, first, last, next_flits);
+  PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops,
+                       nonminimal, latency, latency_max, message_latency, message_latency_max, outstanding,
+                       outstanding_peak, finished, ranks_done);
+  PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
+  PYBIND11_NUMPY_DTYPE(ChannelRow, router, port, kind, peer_router, peer_port, terminal, latency_ns, hop_ns,
+                       flit_time_ns, flits, utilisation, stall_ns);
+  PYBIND11_NUMPY_DTYPE(SeriesRow, time_ns, latency_mean_ns, packets, flits, hops_mean, throughput);
+  simulation.def("series", alone(series))
+      .def("channels", alone(channels))
+      .def("routers", alone(routers))
+      .def("terminals", alone(terminals))
+      .def("changes_ns", alone(changes_ns))
+      .def("facts", alone(facts))
       .def("_configuration", alone([](Simulation& s) { return from_config(s.network().config); }))
-      .def("arrays", [](Live<Simulation> live) { return arrays(live); });
+      .def("arrays", alone(arrays));
 }

@@ -1,14 +1,5 @@
 // Steps of environments with one decision per step: each step makes one decision in each of several networks.
-#include <algorithm>
-#include <cmath>
-#include <deque>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "simulation_batch.hpp"
-
-using namespace flitgym;
 
 namespace {
 
@@ -44,10 +35,10 @@ class DecisionSteps {
 
   // Network k is the one of `batch` until cycle `end`. `actions` [rows] holds the choices of a cycle.
   void place(u32 k, const py::object& batch, const py::array_t<i64>& actions, double end) {
-    refuse_busy();
+    const Busy busy(busy_, "this environment");
     Place& to = places_.at(k);
     to.held = py::make_tuple(batch, actions);
-    to.batch = &built<SimulationBatch>(batch, "DecisionSteps.place()");
+    to.batch = batch.cast<SimulationBatch*>();
     to.actions = const_cast<i64*>(actions.data());
     to.end = end;
   }
@@ -75,8 +66,11 @@ class DecisionSteps {
   using Flags = py::array_t<bool, py::array::c_style>;
 
   // Refuses actions that step() cannot take. `begins`: networks without a decision in this step.
-  void check(const py::array& actions, const py::array& begins) const {
-    refuse_busy();
+  void check(const py::array& actions, const py::array& begins) {
+    const Busy busy(busy_, "this environment");
+    check_actions(actions, begins);
+  }
+  void check_actions(const py::array& actions, const py::array& begins) const {
     // A conversion by pybind11 would take longer than the step of a network.
     if (!Actions::check_(actions) || !Flags::check_(begins) || actions.size() != begins.size() ||
         begins.size() != static_cast<py::ssize_t>(places_.size()))
@@ -103,11 +97,11 @@ class DecisionSteps {
   // no network. Returns the number of episodes that have ended, and of those networks, or of networks that begin an
   // episode, the number that cannot go on with their next decision.
   std::pair<u32, u32> step(const py::array& actions, const py::array& begins) {
-    check(actions, begins);
+    const Busy busy(busy_, "this environment");
+    check_actions(actions, begins);
     std::deque<Exclusive> held;
     for (const Place& place : places_)
       if (place.batch) held.emplace_back(place.batch->only());
-    const Busy busy(*this);
     const py::gil_scoped_release release;
     u32 ended = 0, renewed = 0;
     for (u32 k = 0; k < places_.size(); k++) {
@@ -129,15 +123,6 @@ class DecisionSteps {
     i64* actions = nullptr;
     double end = 0;
   };
-  struct Busy {
-    explicit Busy(DecisionSteps& steps) : busy(steps.busy_) { busy = true; }
-    ~Busy() { busy = false; }
-    bool& busy;
-  };
-  void refuse_busy() const {
-    if (busy_) throw CoreError("this environment is busy in another thread; wait until it is done");
-  }
-
   Simulation& network(u32 k) const {
     if (!places_.at(k).batch) throw CoreError("DecisionSteps: network " + std::to_string(k) + " has no place");
     return places_[k].batch->only();
@@ -206,22 +191,11 @@ class DecisionSteps {
 }  // namespace
 
 void bind_decision_steps(py::module_& m) {
-  using Steps = Live<DecisionSteps>;
   py::class_<DecisionSteps>(m, "DecisionSteps")
-      .def(py::init<const std::string&, bool, i64, const py::dict&>(), py::arg("reward"), py::arg("strict"),
-           py::arg("most_decisions"), py::arg("arrays"))
-      .def(
-          "place",
-          [](Steps s, u32 k, const py::object& batch, const py::array_t<i64>& actions, double end) {
-            s->place(k, batch, actions, end);
-          },
-          py::arg("k"), py::arg("batch"), py::arg("actions"), py::arg("end"))
-      .def(
-          "show", [](Steps s, u32 k) { s->show(k); }, py::arg("k"))
-      .def(
-          "check", [](Steps s, const py::array& actions, const py::array& begins) { s->check(actions, begins); },
-          py::arg("actions"), py::arg("begins"))
-      .def(
-          "step", [](Steps s, const py::array& actions, const py::array& begins) { return s->step(actions, begins); },
-          py::arg("actions"), py::arg("begins"));
+      .def(py::init<const std::string&, bool, i64, const py::dict&>(), "reward"_a, "strict"_a, "most_decisions"_a,
+           "arrays"_a)
+      .def("place", &DecisionSteps::place, "k"_a, "batch"_a, "actions"_a, "end"_a)
+      .def("show", &DecisionSteps::show, "k"_a)
+      .def("check", &DecisionSteps::check, "actions"_a, "begins"_a)
+      .def("step", &DecisionSteps::step, "actions"_a, "begins"_a);
 }

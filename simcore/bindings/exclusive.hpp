@@ -2,51 +2,53 @@
 // GIL. It is taken with the GIL held, so two short calls never conflict.
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <atomic>
-#include <utility>
 
-#include "live.hpp"
-#include "simcore/error.hpp"
-#include "simcore/simulation.hpp"
-
-// Number of forks that led to this process, from 1. A simulation that another thread held at the fork stays held for
-// ever in the child process, and may be in the middle of a cycle.
-std::uint32_t process_number();
+#include "bindings.hpp"
 
 class Exclusive {
  public:
-  explicit Exclusive(flitgym::Simulation& simulation) : holder_(simulation.holder()) {
-    std::uint32_t holder = 0;
-    if (holder_.compare_exchange_strong(holder, process_number())) return;
-    if (holder != process_number())
-      throw flitgym::CoreError(
-          "this simulation was running in a thread when its process was forked, and this copy may be in the middle of "
-          "a cycle; build a new simulation, or fork the process while none runs");
-    throw flitgym::CoreError(
+  explicit Exclusive(Simulation& simulation) : holder_(simulation.holder()) {
+    if (holder_.exchange(1) == 0) return;
+    throw CoreError(
         "this simulation is running in another thread; wait until it is done, or make a copy with fork() beforehand "
-        "(now, time_ns, packets_in_network and workload_progress can be read meanwhile)");
+        "(now, time_ns, packets_in_network and workload_progress can be read meanwhile). A process that was forked "
+        "meanwhile must build its own");
   }
   ~Exclusive() { holder_.store(0); }
   Exclusive(const Exclusive&) = delete;
   Exclusive& operator=(const Exclusive&) = delete;
 
  private:
-  std::atomic<std::uint32_t>& holder_;
+  std::atomic<u32>& holder_;
+};
+
+// Marks an object that a call uses without the GIL. Taken and left with the GIL held.
+class Busy {
+ public:
+  Busy(bool& busy, const char* what) : busy_(busy) {
+    if (busy) throw CoreError(std::string(what) + " is busy in another thread; wait until it is done");
+    busy = true;
+  }
+  ~Busy() { busy_ = false; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  bool& busy_;
 };
 
 // Whether another thread holds the simulation. Asked with the GIL held, so that no thread can take it meanwhile.
-inline bool runs_elsewhere(flitgym::Simulation& simulation) { return simulation.holder().load() == process_number(); }
+inline bool runs_elsewhere(Simulation& simulation) { return simulation.holder().load() != 0; }
 
 namespace exclusive_detail {
 
-template <bool kFreesGil, class Work, class Result, class... Given>
-auto wrapped(Work work, Result (Work::*)(flitgym::Simulation&, Given...) const) {
-  return [work](Live<flitgym::Simulation> simulation, Given... given) -> Result {
+template <bool kFreesGil, class Work, class Result, class Sim, class... Given>
+auto wrapped(Work work, Result (*)(Sim, Given...)) {
+  return [work](const std::shared_ptr<Simulation>& simulation, Given... given) -> Result {
     const Exclusive held(*simulation);
     if constexpr (kFreesGil) {
-      const pybind11::gil_scoped_release released;
+      const py::gil_scoped_release released;
       return work(*simulation, std::forward<Given>(given)...);
     } else {
       return work(*simulation, std::forward<Given>(given)...);
@@ -56,13 +58,13 @@ auto wrapped(Work work, Result (Work::*)(flitgym::Simulation&, Given...) const) 
 
 }  // namespace exclusive_detail
 
-// Binds `work(simulation, ...)`: the simulation must be initialised, and no other thread may hold it.
+// Binds `work(simulation, ...)`, a lambda without captures or a function: no other thread may hold the simulation.
 template <class Work>
 auto alone(Work work) {
-  return exclusive_detail::wrapped<false>(work, &Work::operator());
+  return exclusive_detail::wrapped<false>(work, +work);
 }
 // The same without the GIL.
 template <class Work>
 auto long_run(Work work) {
-  return exclusive_detail::wrapped<true>(work, &Work::operator());
+  return exclusive_detail::wrapped<true>(work, +work);
 }

@@ -1,20 +1,49 @@
-#include "jobs.hpp"
-
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
-#include <limits>
+#include <algorithm>
+#include <optional>
 
 #include "exclusive.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 
-namespace py = pybind11;
-using namespace flitgym;
-
 namespace {
 
-py::array_t<double> nanoseconds(std::size_t n) { return py::array_t<double>(static_cast<py::ssize_t>(n)); }
+double ns_of(u64 ps) { return static_cast<double>(ps) / 1000; }
+
+struct RankRow {
+  double rank_comm_time_ns, rank_finish_ns, rank_compute_ns;
+  u64 rank_bytes_sent, rank_bytes_received;
+  u32 rank_terminal, rank_node;
+};
+
+// The communication time of a rank is its time without computation.
+std::vector<RankRow> ranks_of(const Workload& w, const State& s, const Job& job) {
+  std::vector<RankRow> rows;
+  for (u32 k = job.first_rank; k < job.first_rank + job.ranks; k++) {
+    const Rank& r = s.ranks[k];
+    rows.push_back({.rank_comm_time_ns = r.done ? ns_of(r.finished - r.started) - ns_of(r.calc) : kNan,
+                    .rank_finish_ns = r.done ? ns_of(r.finished) : kNan,
+                    .rank_compute_ns = ns_of(r.calc),
+                    .rank_bytes_sent = r.bytes_sent,
+                    .rank_bytes_received = r.bytes_received,
+                    .rank_terminal = w.rank_terminal[k],
+                    .rank_node = w.rank_node[k]});
+  }
+  return rows;
+}
+
+// Adds the latencies of a job. `unit` and `sum_unit` are the ns of a bin's number and of `sum` and `max`.
+void add_latencies(const py::dict& d, const std::string& name, const u32* bins, double unit, u64 sum, u64 max,
+                   double sum_unit, u64 count) {
+  const std::vector<u32> histogram(bins, bins + kHistogramBins);
+  const double largest = static_cast<double>(max) * sum_unit;
+  const auto add = [&](const char* suffix, double ns) {
+    d[py::str(name + suffix)] = count ? std::optional(ns) : std::nullopt;
+  };
+  add("_mean_ns", static_cast<double>(sum) / static_cast<double>(count) * sum_unit);
+  for (const auto& [suffix, q] : {std::pair{"_p50_ns", 0.50}, {"_p95_ns", 0.95}, {"_p99_ns", 0.99}})
+    add(suffix, std::min(quantile(histogram, q) * unit, largest));
+  add("_max_ns", largest);
+}
 
 // The state of each job. Times in ns since the start of the simulation.
 py::list jobs(Simulation& sim) {
@@ -29,77 +58,47 @@ py::list jobs(Simulation& sim) {
   for (u32 j = 0; j < w.job_count(); j++) {
     const Job& job = w.jobs[j];
     const JobTotals& t = sums[j];
+    const auto per_packet = [&](u64 x) {
+      return t.packets ? std::optional(static_cast<double>(x) / static_cast<double>(t.packets)) : std::nullopt;
+    };
     py::dict d;
     d["name"] = job.name;
     d["motif"] = job.motif;
     d["ranks"] = job.ranks;
     d["ranks_finished"] = t.ranks_done;
-    d["start_ns"] = static_cast<double>(job.start_ps) / 1000;
-    d["finish_ns"] =
-        t.ranks_done == job.ranks ? py::object(py::float_(static_cast<double>(t.finished) / 1000)) : py::none();
+    d["start_ns"] = ns_of(job.start_ps);
+    d["finish_ns"] = t.ranks_done == job.ranks ? std::optional(ns_of(t.finished)) : std::nullopt;
     d["bytes"] = t.bytes_sent;
     d["bytes_received"] = t.bytes_received;
     d["messages"] = t.messages_sent;
     d["messages_received"] = t.messages_received;
     d["packets"] = t.packets;
     d["flits"] = t.flits;
-    const auto per_packet = [&](u64 x) {
-      return t.packets ? py::object(py::float_(static_cast<double>(x) / static_cast<double>(t.packets))) : py::none();
-    };
     d["hops_mean"] = per_packet(t.hops);
     d["nonminimal_fraction"] = per_packet(t.nonminimal);
     d["peak_ingress_bytes"] = t.outstanding_peak;
-    const auto latencies = [&](const std::string& name, const std::vector<u32>& all, double unit, u64 sum,
-                               double sum_unit, u64 max, u64 count) {
-      const std::vector<u32> histogram(
-          all.begin() + static_cast<std::ptrdiff_t>(std::size_t{j} * kHistogramBins),
-          all.begin() + static_cast<std::ptrdiff_t>((std::size_t{j} + 1) * kHistogramBins));
-      const double largest = static_cast<double>(max) * sum_unit;
-      d[py::str(name + "_mean_ns")] =
-          count ? py::object(py::float_(static_cast<double>(sum) / static_cast<double>(count) * sum_unit)) : py::none();
-      for (const auto& [suffix, q] :
-           {std::pair{"_p50_ns", 0.50}, std::pair{"_p95_ns", 0.95}, std::pair{"_p99_ns", 0.99}})
-        d[py::str(name + suffix)] =
-            count ? py::object(py::float_(std::min(quantile(histogram, q) * unit, largest))) : py::none();
-      d[py::str(name + "_max_ns")] = count ? py::object(py::float_(largest)) : py::none();
-    };
-    latencies("packet_latency", packets, net.cycle_ns, t.latency, net.cycle_ns, t.latency_max, t.packets);
-    latencies("message_latency", messages, 1, t.message_latency, 1e-3, t.message_latency_max, t.messages_received);
-
-    // The communication time of a rank is its time without computation.
-    py::array_t<double> comm = nanoseconds(job.ranks), finish = nanoseconds(job.ranks),
-                        compute = nanoseconds(job.ranks);
-    py::array_t<u64> sent(job.ranks), received(job.ranks);
-    py::array_t<u32> terminals(job.ranks), nodes(job.ranks);
-    u64 within = 0;
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    for (u32 k = 0; k < job.ranks; k++) {
-      const Rank& r = s.ranks[job.first_rank + k];
-      const double calc = static_cast<double>(r.calc) / 1000;
-      comm.mutable_at(k) = r.done ? static_cast<double>(r.finished - r.started) / 1000 - calc : nan;
-      finish.mutable_at(k) = r.done ? static_cast<double>(r.finished) / 1000 : nan;
-      compute.mutable_at(k) = calc;
-      sent.mutable_at(k) = r.bytes_sent;
-      received.mutable_at(k) = r.bytes_received;
-      terminals.mutable_at(k) = w.rank_terminal[job.first_rank + k];
-      nodes.mutable_at(k) = w.rank_node[job.first_rank + k];
-      if (w.has_links()) within += s.node_ports[job.first_rank + k].bytes_sent;
-    }
+    const std::size_t bins = std::size_t{j} * kHistogramBins;
+    add_latencies(d, "packet_latency", &packets[bins], net.cycle_ns, t.latency, t.latency_max, net.cycle_ns, t.packets);
+    add_latencies(d, "message_latency", &messages[bins], 1, t.message_latency, t.message_latency_max, 1e-3,
+                  t.messages_received);
     if (w.has_links()) {
+      u64 within = 0;
+      for (u32 k = 0; k < job.ranks; k++) within += s.node_ports[job.first_rank + k].bytes_sent;
       d["bytes_within_nodes"] = within;
       d["bytes_between_nodes"] = t.bytes_sent - within;
     }
-    d["rank_comm_time_ns"] = comm;
-    d["rank_finish_ns"] = finish;
-    d["rank_compute_ns"] = compute;
-    d["rank_bytes_sent"] = sent;
-    d["rank_bytes_received"] = received;
-    d["rank_terminal"] = terminals;
-    d["rank_node"] = nodes;
+    d.attr("update")(columns(ranks_of(w, s, job)));
     out.append(d);
   }
   return out;
 }
+
+struct JobSeriesRow {
+  double time_ns;
+  u32 job;
+  u64 packets, bytes_received, bytes_sent;
+  double latency_mean_ns, hops_mean;
+};
 
 // The time series of the jobs, with a row per interval and job.
 py::dict job_series(Simulation& sim) {
@@ -107,34 +106,21 @@ py::dict job_series(Simulation& sim) {
   const State& s = sim.state();
   const u32 interval = s.series_interval[0], count = net.workload ? net.workload->job_count() : 0;
   const std::size_t steps = interval && count ? (s.part.totals.now + interval - 1) / interval : 0;
-  const std::vector<JobPoint> sums = job_series_sums(s);
-  const auto n = static_cast<py::ssize_t>(steps * count);
-  py::array_t<double> time(n), latency(n), hops(n);
-  py::array_t<u32> job(n);
-  py::array_t<u64> packets(n), received(n), sent(n);
-  for (py::ssize_t i = 0; i < n; i++) {
-    const std::size_t k = static_cast<std::size_t>(i), step = k / count;
-    const JobPoint x = k < sums.size() ? sums[k] : JobPoint{};
-    const double many = static_cast<double>(x.packets), nan = std::numeric_limits<double>::quiet_NaN();
-    time.mutable_at(i) = std::min(static_cast<double>(interval) * static_cast<double>(step + 1),
-                                  static_cast<double>(s.part.totals.now)) *
-                         net.cycle_ns;
-    job.mutable_at(i) = static_cast<u32>(k % count);
-    packets.mutable_at(i) = x.packets;
-    received.mutable_at(i) = x.bytes_received;
-    sent.mutable_at(i) = x.bytes_sent;
-    latency.mutable_at(i) = x.packets ? static_cast<double>(x.latency) / many * net.cycle_ns : nan;
-    hops.mutable_at(i) = x.packets ? static_cast<double>(x.hops) / many : nan;
+  std::vector<JobPoint> points = job_series_sums(s);
+  points.resize(steps * count);
+  std::vector<JobSeriesRow> rows;
+  for (const JobPoint& x : points) {
+    const std::size_t k = rows.size();
+    const double many = static_cast<double>(x.packets), end = static_cast<double>(interval) * (k / count + 1);
+    rows.push_back({.time_ns = std::min(end, static_cast<double>(s.part.totals.now)) * net.cycle_ns,
+                    .job = static_cast<u32>(k % count),
+                    .packets = x.packets,
+                    .bytes_received = x.bytes_received,
+                    .bytes_sent = x.bytes_sent,
+                    .latency_mean_ns = x.packets ? static_cast<double>(x.latency) / many * net.cycle_ns : kNan,
+                    .hops_mean = x.packets ? static_cast<double>(x.hops) / many : kNan});
   }
-  py::dict d;
-  d["time_ns"] = time;
-  d["job"] = job;
-  d["packets"] = packets;
-  d["bytes_received"] = received;
-  d["bytes_sent"] = sent;
-  d["latency_mean_ns"] = latency;
-  d["hops_mean"] = hops;
-  return d;
+  return columns(rows);
 }
 
 // Flits per job on each channel, and the delays between jobs there. Rows as in channels().
@@ -144,37 +130,33 @@ py::dict blame(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const std::size_t jobs = net.accounted_jobs;
-  std::vector<u32> ports;
-  for (u32 p = 0; p < net.router_ports; p++)
-    if (net.channels[p].peer != kNone) ports.push_back(p);
-  const auto n = static_cast<py::ssize_t>(jobs ? ports.size() : 0), m = static_cast<py::ssize_t>(jobs);
   const std::vector<u64> sent = job_flits(net, s), waited = wait_blame(net, s);
-  py::array_t<u64> flits({n, m});
-  py::array_t<double> stall({n, m}), wait({n, m, m}), stalled({n, m, m});
-  for (std::size_t i = 0; i < static_cast<std::size_t>(n); i++) {
-    const std::size_t row = ports[i] * jobs;
-    for (std::size_t v = 0; v < jobs; v++) {
-      flits.mutable_data()[i * jobs + v] = sent[row + v];
-      stall.mutable_data()[i * jobs + v] = static_cast<double>(s.job_stall[row + v]) * net.cycle_ns;
-      for (std::size_t c = 0; c < jobs; c++) {
-        wait.mutable_data()[(i * jobs + v) * jobs + c] =
-            static_cast<double>(waited[(row + v) * jobs + c]) * net.cycle_ns;
-        stalled.mutable_data()[(i * jobs + v) * jobs + c] = s.stall_blame[(row + v) * jobs + c] * net.cycle_ns;
+  std::vector<u64> flits;
+  std::vector<double> stall, wait, stalled;
+  std::size_t channels = 0;
+  for (u32 p = 0; jobs && p < net.router_ports; p++) {
+    if (net.channels[p].peer == kNone) continue;
+    channels++;
+    for (std::size_t v = p * jobs; v < (p + 1) * jobs; v++) {
+      flits.push_back(sent[v]);
+      stall.push_back(static_cast<double>(s.job_stall[v]) * net.cycle_ns);
+      for (std::size_t c = v * jobs; c < (v + 1) * jobs; c++) {
+        wait.push_back(static_cast<double>(waited[c]) * net.cycle_ns);
+        stalled.push_back(s.stall_blame[c] * net.cycle_ns);
       }
     }
   }
-  py::dict d;
-  d["flits"] = flits;
-  d["stall_ns"] = stall;
-  d["wait_packet_ns"] = wait;
-  d["stall_packet_ns"] = stalled;
-  return d;
+  const Shape pairs = shape(channels, jobs, jobs);
+  return py::dict("flits"_a = copied(flits, channels, jobs), "stall_ns"_a = copied(stall, channels, jobs),
+                  "wait_packet_ns"_a = py::array(pairs, wait.data()),
+                  "stall_packet_ns"_a = py::array(pairs, stalled.data()));
 }
 
 }  // namespace
 
-void bind_jobs(py::class_<Simulation>& simulation) {
-  simulation.def("jobs", alone([](Simulation& s) { return jobs(s); }))
-      .def("job_series", alone([](Simulation& s) { return job_series(s); }))
-      .def("blame", alone([](Simulation& s) { return blame(s); }));
+void bind_jobs(PySimulation& simulation) {
+  PYBIND11_NUMPY_DTYPE(RankRow, rank_comm_time_ns, rank_finish_ns, rank_compute_ns, rank_bytes_sent,
+                       rank_bytes_received, rank_terminal, rank_node);
+  PYBIND11_NUMPY_DTYPE(JobSeriesRow, time_ns, job, packets, bytes_received, bytes_sent, latency_mean_ns, hops_mean);
+  simulation.def("jobs", alone(jobs)).def("job_series", alone(job_series)).def("blame", alone(blame));
 }

@@ -1,33 +1,14 @@
-#include "learning.hpp"
-
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
-#include <chrono>
+#include <algorithm>
 #include <cmath>
-#include <memory>
-#include <optional>
 
 #include "exclusive.hpp"
-#include "live.hpp"
-#include "simcore/error.hpp"
-#include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
-#include "views.hpp"
-
-namespace py = pybind11;
-using namespace flitgym;
 
 namespace {
 
-py::dict describe(const Feature& f) {
-  py::dict d;
-  d["name"] = f.name;
-  d["low"] = f.low;
-  d["high"] = f.high;
-  d["doc"] = f.doc;
-  return d;
+py::dict feature(const Feature& f) {
+  return py::dict("name"_a = f.name, "low"_a = f.low, "high"_a = f.high, "doc"_a = f.doc);
 }
 
 py::dict seam_facts(const Simulation& sim) {
@@ -36,8 +17,8 @@ py::dict seam_facts(const Simulation& sim) {
   std::string observation;
   for (const ObservationSpec* block : seam.blocks) {
     observation += (observation.empty() ? "" : "+") + block->name;
-    for (Feature f : block->general) f.name = block->name + "." + f.name, general.append(describe(f));
-    for (Feature f : block->per_slot) f.name = block->name + "." + f.name, per_slot.append(describe(f));
+    for (Feature f : block->general) f.name = block->name + "." + f.name, general.append(feature(f));
+    for (Feature f : block->per_slot) f.name = block->name + "." + f.name, per_slot.append(feature(f));
   }
   py::dict d;
   d["slots"] = seam.slots;
@@ -55,30 +36,27 @@ py::dict seam_facts(const Simulation& sim) {
   return d;
 }
 
-py::dict transitions(const Live<Simulation>& live) {
-  const Exclusive held(*live);
-  const Simulation& sim = *live;
-  const py::object self = live.owner();
+py::dict transitions(Simulation& sim) {
+  const py::object self = owner_of(sim);
   const Seam& seam = seam_of(sim, "transitions()");
   if (seam.capacity == 0)
     throw ConfigError("transitions(): no transitions are kept; set routing.record to the number to keep");
   const State& s = sim.state();
-  const auto n = static_cast<py::ssize_t>(seam.capacity), width = static_cast<py::ssize_t>(seam.width),
-             slots = static_cast<py::ssize_t>(seam.slots);
+  const Shape rows = shape(seam.capacity, seam.width), slots = shape(seam.capacity, seam.slots);
   py::dict d;
-  d["observation"] = view(s.ring_observation, {n, width}, self);
-  d["next_observation"] = view(s.ring_next_observation, {n, width}, self);
-  d["mask"] = flags(s.ring_mask.data(), {n, slots}, self);
-  d["next_mask"] = flags(s.ring_next_mask.data(), {n, slots}, self);
-  d["action"] = view(s.ring_action, {n}, self);
-  d["reward"] = view(s.ring_reward, {n}, self);
-  d["done"] = flags(s.ring_done.data(), {n}, self);
-  d["log_probability"] = view(s.ring_log_probability, {n}, self);
-  d["decision"] = view(s.ring_decision, {n}, self);
-  d["next_decision"] = view(s.ring_next_decision, {n}, self);
-  d["router"] = view(s.ring_router, {n}, self);
-  d["decided"] = view(s.ring_decided, {n}, self);
-  d["job"] = view(s.ring_job, {n}, self);
+  d["observation"] = view(s.ring_observation.data(), rows, self);
+  d["next_observation"] = view(s.ring_next_observation.data(), rows, self);
+  d["mask"] = flags(s.ring_mask.data(), slots, self);
+  d["next_mask"] = flags(s.ring_next_mask.data(), slots, self);
+  d["action"] = view(s.ring_action, self);
+  d["reward"] = view(s.ring_reward, self);
+  d["done"] = flags(s.ring_done.data(), shape(seam.capacity), self);
+  d["log_probability"] = view(s.ring_log_probability, self);
+  d["decision"] = view(s.ring_decision, self);
+  d["next_decision"] = view(s.ring_next_decision, self);
+  d["router"] = view(s.ring_router, self);
+  d["decided"] = view(s.ring_decided, self);
+  d["job"] = view(s.ring_job, self);
   return d;
 }
 
@@ -133,39 +111,34 @@ Raises:
 
 // The decisions between collect() and apply(), as views. Rows in the memory of a SimulationBatch are copied, because
 // the batch may be destroyed before the simulation.
-py::dict decisions(const Live<Simulation>& live) {
-  const Exclusive held(*live);
-  Simulation& sim = *live;
-  const py::object self = live.owner();
+py::dict decisions(Simulation& sim) {
+  const py::object self = owner_of(sim);
   const Seam& seam = seam_of(sim, "decisions()");
   if (!sim.state().part.totals.collected) throw CoreError("decisions(): there are none before collect()");
   const Batch& b = sim.batch();
   const Decisions& d = b.decisions;
-  const auto n = static_cast<py::ssize_t>(d.count);
-  py::array_t<u32> router(n), source(n), destination(n), sequence(n), hops(n);
-  for (py::ssize_t j = 0; j < n; j++) {
-    const u32 i = d.request[static_cast<std::size_t>(j)];
-    const Packet& p = sim.state().packets[b.packet[i]];
-    router.mutable_at(j) = b.router[i];
-    source.mutable_at(j) = p.source;
-    destination.mutable_at(j) = p.destination;
-    sequence.mutable_at(j) = p.sequence;
-    hops.mutable_at(j) = p.hops;
+  std::vector<u32> router, packets;
+  for (u32 j = 0; j < d.count; j++) {
+    router.push_back(b.router[d.request[j]]);
+    packets.push_back(b.packet[d.request[j]]);
   }
-  py::dict out;
+  py::dict out = packet_columns(sim.state(), packets, d.count);
   const bool own = d.observation == d.own_observation.data();
-  const std::vector<py::ssize_t> rows{n, static_cast<py::ssize_t>(seam.width)},
-      slots{n, static_cast<py::ssize_t>(seam.slots)};
-  out["observation"] = own ? view(d.observation, rows, self) : read_only(copied(d.observation, rows));
+  const Shape rows = shape(d.count, seam.width), slots = shape(d.count, seam.slots);
+  out["observation"] = own ? view(d.observation, rows, self) : read_only(py::array(rows, d.observation));
   out["mask"] = own ? flags(d.mask, slots, self) : read_only(py::array(py::dtype("bool"), slots, d.mask));
-  out["slots"] = view(d.slot_count, {n}, self);
-  out["port"] = view(d.ports, slots, self);
-  out["router"] = router;
-  out["source"] = source;
-  out["destination"] = destination;
-  out["sequence"] = sequence;
-  out["hops"] = hops;
+  out["slots"] = view(d.slot_count.data(), shape(d.count), self);
+  out["port"] = view(d.ports.data(), slots, self);
+  out["router"] = copied(router);
   return out;
+}
+
+const Seam& seam_with_network(const Simulation& sim, const char* what) {
+  const Seam& seam = seam_of(sim, what);
+  if (seam.policy.layers.empty())
+    throw ConfigError(std::string(what) + ": routing." + sim.network().routing_name +
+                      " has no network; use routing=policy");
+  return seam;
 }
 
 using Matrix = py::array_t<float, py::array::c_style | py::array::forcecast>;
@@ -173,9 +146,7 @@ using Matrix = py::array_t<float, py::array::c_style | py::array::forcecast>;
 using Layers = std::vector<std::pair<Matrix, Matrix>>;
 
 void set_policy(Simulation& sim, const Layers& layers) {
-  const PolicyShape& shape = seam_of(sim, "set_policy()").policy;
-  if (shape.layers.empty())
-    throw ConfigError("set_policy(): routing." + sim.network().routing_name + " has no network; use routing=policy");
+  const PolicyShape& shape = seam_with_network(sim, "set_policy()").policy;
   if (layers.size() + 1 != shape.layers.size())
     throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers; the policy has " +
                       std::to_string(shape.layers.size() - 1));
@@ -196,9 +167,7 @@ void set_policy(Simulation& sim, const Layers& layers) {
 }
 
 py::array_t<float> scores(Simulation& sim, const Matrix& observation) {
-  const Seam& seam = seam_of(sim, "policy_scores()");
-  if (seam.policy.layers.empty())
-    throw ConfigError("policy_scores(): routing." + sim.network().routing_name + " has no network; use routing=policy");
+  const Seam& seam = seam_with_network(sim, "policy_scores()");
   if (observation.ndim() != 2 || observation.shape(1) != static_cast<py::ssize_t>(seam.width))
     throw ConfigError("policy_scores(): observations are rows of " + std::to_string(seam.width) + " features");
   Matrix out({observation.shape(0), static_cast<py::ssize_t>(seam.slots)});
@@ -219,14 +188,51 @@ py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
   return out;
 }
 
+void set_epsilon(Simulation& sim, double epsilon) {
+  if (!(epsilon >= 0 && epsilon <= 1))
+    throw ConfigError("epsilon: " + std::to_string(epsilon) + " is not a probability");
+  sim.state().part.learning.epsilon = epsilon;
+}
+
+void set_temperature(Simulation& sim, double temperature) {
+  if (!(temperature >= 0 && temperature <= 1e6))
+    throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
+  sim.state().part.learning.temperature = temperature;
+}
+
+struct FeedbackRow {
+  u32 router, port, row;
+  float target;
+};
+
+py::dict feedback_of(Simulation& sim) {
+  const Network& net = sim.network();
+  std::vector<FeedbackRow> rows;
+  for (u32 k = 0; k < net.partitions(); k++)
+    for (const FeedbackEvent& e : partition(sim.state(), k).feedback_received)
+      rows.push_back({net.router_of_port(e.port), net.local_port(e.port), e.row, e.target});
+  return columns(rows);
+}
+
 }  // namespace
 
-void bind_learning(py::class_<Simulation>& simulation) {
-  simulation.def("seam", alone([](Simulation& s) { return seam_facts(s); }))
-      .def(
-          "decisions", [](Live<Simulation> live) { return decisions(live); }, kDecisionsDoc)
-      .def(
-          "transitions", [](Live<Simulation> live) { return transitions(live); }, kTransitionsDoc)
+py::dict packet_columns(const State& s, const std::vector<u32>& packets, std::size_t count) {
+  const auto column = [&](auto&& field) {
+    py::array_t<u32> out(static_cast<py::ssize_t>(count));
+    for (std::size_t k = 0; k < count; k++) out.mutable_data()[k] = field(s.packets[packets[k]]);
+    return out;
+  };
+  return py::dict("source"_a = column([](const Packet& p) { return p.source; }),
+                  "destination"_a = column([](const Packet& p) { return p.destination; }),
+                  "sequence"_a = column([](const Packet& p) { return p.sequence; }),
+                  "hops"_a = column([](const Packet& p) { return p.hops; }));
+}
+
+void bind_learning(PySimulation& simulation) {
+  PYBIND11_NUMPY_DTYPE(FeedbackRow, router, port, row, target);
+  simulation.def("seam", alone(seam_facts))
+      .def("decisions", alone(decisions), kDecisionsDoc)
+      .def("transitions", alone(transitions), kTransitionsDoc)
       .def_property_readonly("transition_count",
                              alone([](Simulation& s) { return s.state().part.learning.transitions; }))
       .def_property_readonly("decision_count", alone([](Simulation& s) { return decisions_made(s.state()); }))
@@ -248,40 +254,10 @@ void bind_learning(py::class_<Simulation>& simulation) {
              return accrued(s, w ? w->job_count() : 1, job);
            }),
            "`accrued_delay_us()` per job, float64 [jobs]; a traffic pattern counts as one job.")
-      .def_property("epsilon", alone([](Simulation& s) { return s.state().part.learning.epsilon; }),
-                    alone([](Simulation& s, double epsilon) {
-                      if (!(epsilon >= 0 && epsilon <= 1))
-                        throw ConfigError("epsilon: " + std::to_string(epsilon) + " is not a probability");
-                      s.state().part.learning.epsilon = epsilon;
-                    }))
+      .def_property("epsilon", alone([](Simulation& s) { return s.state().part.learning.epsilon; }), alone(set_epsilon))
       .def_property("temperature", alone([](Simulation& s) { return s.state().part.learning.temperature; }),
-                    alone([](Simulation& s, double temperature) {
-                      if (!(temperature >= 0 && temperature <= 1e6))
-                        throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
-                      s.state().part.learning.temperature = temperature;
-                    }))
-      .def("set_policy", alone([](Simulation& s, const Layers& layers) { set_policy(s, layers); }), py::arg("layers"))
-      .def("policy_scores", alone([](Simulation& s, const Matrix& observation) { return scores(s, observation); }),
-           py::arg("observation"))
-      .def("feedback", alone([](Simulation& sim) {
-             std::size_t n = 0;
-             for (u32 k = 0; k < sim.network().partitions(); k++)
-               n += partition(sim.state(), k).feedback_received.size();
-             py::array_t<u32> router(n), port(n), row(n);
-             py::array_t<float> target(n);
-             py::ssize_t at = 0;
-             for (u32 k = 0; k < sim.network().partitions(); k++)
-               for (const FeedbackEvent& e : partition(sim.state(), k).feedback_received) {
-                 router.mutable_at(at) = sim.network().router_of_port(e.port);
-                 port.mutable_at(at) = sim.network().local_port(e.port);
-                 row.mutable_at(at) = e.row;
-                 target.mutable_at(at++) = e.target;
-               }
-             py::dict d;
-             d["router"] = router;
-             d["port"] = port;
-             d["row"] = row;
-             d["target"] = target;
-             return d;
-           }));
+                    alone(set_temperature))
+      .def("set_policy", alone(set_policy), "layers"_a)
+      .def("policy_scores", alone(scores), "observation"_a)
+      .def("feedback", alone(feedback_of));
 }

@@ -1,15 +1,5 @@
-#include "memory.hpp"
-
-#include <pybind11/numpy.h>
-
 #include "exclusive.hpp"
-#include "live.hpp"
 #include "simcore/cost.hpp"
-#include "simcore/error.hpp"
-#include "views.hpp"
-
-namespace py = pybind11;
-using namespace flitgym;
 
 namespace {
 
@@ -25,15 +15,14 @@ const char* word_for(Per per) {
 
 // Shape of a memory: its entries (routers, ports of each router, the packet pool, or jobs), then rows and columns.
 // Learned tables always have rows and columns, other memories only if there is more than one.
-std::vector<py::ssize_t> shape_of(const Simulation& sim, const MemoryShape& m) {
+Shape shape_of(const Simulation& sim, const MemoryShape& m) {
   const Network& net = sim.network();
-  std::vector<py::ssize_t> shape;
-  if (m.per == Per::kPort) shape = {static_cast<py::ssize_t>(net.routers), py::ssize_t{1} << net.radix_shift};
-  else if (m.per != Per::kNetwork)
-    shape = {static_cast<py::ssize_t>(memory_entries(net, m.per, sim.state().packets.size()))};
-  if (m.learned || m.rows > 1) shape.push_back(m.rows);
-  if (m.learned || m.rows > 1 || m.columns > 1) shape.push_back(m.columns);
-  return shape;
+  Shape sizes;
+  if (m.per == Per::kPort) sizes = shape(net.routers, u64{1} << net.radix_shift);
+  else if (m.per != Per::kNetwork) sizes = shape(memory_entries(net, m.per, sim.state().packets.size()));
+  if (m.learned || m.rows > 1) sizes.push_back(m.rows);
+  if (m.learned || m.rows > 1 || m.columns > 1) sizes.push_back(m.columns);
+  return sizes;
 }
 
 py::dtype type_of(const MemoryShape& m) {
@@ -42,29 +31,24 @@ py::dtype type_of(const MemoryShape& m) {
 
 // A learned table is a writable view, whose values are checked before the simulation continues. Memory of packets is
 // copied, because the packet pool moves as it grows. All other memories are read-only views.
-py::object memory(const Live<Simulation>& live, u32 id, bool writable) {
-  const MemoryShape& m = live->network().memories[id];
-  const void* const data = live->state().memory[id].data();
-  const std::vector<py::ssize_t> shape = shape_of(*live, m);
-  if (m.per == Per::kPacket) return py::array(type_of(m), shape, data);
-  if (!m.learned) return read_only(py::array(type_of(m), shape, data, live.owner()));
-  if (writable) live->expose_table(id);
+py::object memory(Simulation& sim, u32 id, bool writable) {
+  const MemoryShape& m = sim.network().memories[id];
+  const void* const data = sim.state().memory[id].data();
+  const Shape sizes = shape_of(sim, m);
+  if (m.per == Per::kPacket) return py::array(type_of(m), sizes, data);
+  if (!m.learned) return read_only(py::array(type_of(m), sizes, data, owner_of(sim)));
+  if (writable) sim.expose_table(id);
   const py::ssize_t item = sizeof(float), row = item * m.stride;
-  py::array table(type_of(m), shape, {row * m.rows, row, item}, data, live.owner());
+  py::array table(type_of(m), sizes, {row * m.rows, row, item}, data, owner_of(sim));
   return writable ? table : read_only(table);
 }
 
 py::dict memories(const Simulation& sim) {
   py::dict all;
-  for (const MemoryShape& m : sim.network().memories) {
-    py::dict d;
-    d["per"] = word_for(m.per);
-    d["meaning"] = m.meaning;
-    d["shape"] = py::tuple(py::cast(shape_of(sim, m)));
-    d["type"] = type_of(m).attr("name");
-    d["learned"] = m.learned;
-    all[m.name.c_str()] = d;
-  }
+  for (const MemoryShape& m : sim.network().memories)
+    all[m.name.c_str()] =
+        py::dict("per"_a = word_for(m.per), "meaning"_a = m.meaning, "shape"_a = py::tuple(py::cast(shape_of(sim, m))),
+                 "type"_a = type_of(m).attr("name"), "learned"_a = m.learned);
   return all;
 }
 
@@ -74,21 +58,12 @@ py::dict cost(const Simulation& sim, double candidates) {
                       std::to_string(kMaxRadix));
   const HardwareCost c = hardware_cost(sim.network(), candidates);
   const auto of = [](const Operations& o) {
-    py::dict d;
-    d["multiplications"] = o.multiplications;
-    d["additions"] = o.additions;
-    d["comparisons"] = o.comparisons;
-    d["table_reads"] = o.reads;
-    return d;
+    return py::dict("multiplications"_a = o.multiplications, "additions"_a = o.additions,
+                    "comparisons"_a = o.comparisons, "table_reads"_a = o.reads);
   };
   py::list all;
-  for (const HardwareCost::Memory& m : c.memories) {
-    py::dict d;
-    d["name"] = m.name;
-    d["learned"] = m.learned;
-    d["bytes"] = m.bytes;
-    all.append(d);
-  }
+  for (const HardwareCost::Memory& m : c.memories)
+    all.append(py::dict("name"_a = m.name, "learned"_a = m.learned, "bytes"_a = m.bytes));
   py::dict d;
   d["decision"] = c.counted ? py::object(of(c.decision)) : py::none();
   d["update"] = of(c.update);
@@ -125,9 +100,7 @@ Raises:
 
 const char* const kQTable = "q_table";
 
-using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
-
-void set_q_table(Simulation& sim, const Floats& values) {
+void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
   const Network& net = sim.network();
   if (net.table == kNone) throw ConfigError("routing." + net.routing_name + " has no Q-table");
   const MemoryShape& t = net.memories[net.table];
@@ -137,18 +110,16 @@ void set_q_table(Simulation& sim, const Floats& values) {
   sim.set_table(net.table, values.data());
 }
 
-py::object table_of_routing(const Live<Simulation>& live) {
-  const Exclusive held(*live);
-  const u32 id = live->network().table;
-  return id == kNone ? py::none() : memory(live, id, false);
+py::object table_of_routing(Simulation& sim) {
+  const u32 id = sim.network().table;
+  return id == kNone ? py::none() : memory(sim, id, false);
 }
 
 // A routing that learns something other than delivery times, such as biases of ports, has a table of another name.
-py::object q_table(const Live<Simulation>& live) {
-  const Exclusive held(*live);
-  const Network& net = live->network();
+py::object q_table(Simulation& sim) {
+  const Network& net = sim.network();
   const bool has_one = net.table != kNone && net.memories[net.table].name == kQTable;
-  return has_one ? memory(live, net.table, true) : py::none();
+  return has_one ? memory(sim, net.table, true) : py::none();
 }
 
 const char* const kMemoryDoc = R"(The memory that a routing, observation or reward keeps under a name of `memories()`.
@@ -176,20 +147,15 @@ const char* const kQTableDoc =
 
 }  // namespace
 
-void bind_memory(py::class_<Simulation>& simulation) {
+void bind_memory(PySimulation& simulation) {
   simulation
-      .def(
-          "memory",
-          [](Live<Simulation> live, const std::string& name) {
-            const Exclusive held(*live);
-            return memory(live, find_memory(live->network(), name), true);
-          },
-          py::arg("name"), kMemoryDoc)
-      .def("hardware_cost", alone([](Simulation& s, double candidates) { return cost(s, candidates); }),
-           py::arg("candidates"), kCostDoc)
-      .def("memories", alone([](Simulation& s) { return memories(s); }), kMemoriesDoc)
-      .def_property_readonly(
-          "q_table", [](Live<Simulation> live) { return q_table(live); }, kQTableDoc)
-      .def_property_readonly("_table", [](Live<Simulation> live) { return table_of_routing(live); })
-      .def("_set_table", alone([](Simulation& s, const Floats& values) { set_q_table(s, values); }), py::arg("values"));
+      .def("memory", alone([](Simulation& s, const std::string& name) {
+             return memory(s, find_memory(s.network(), name), true);
+           }),
+           "name"_a, kMemoryDoc)
+      .def("hardware_cost", alone(cost), "candidates"_a, kCostDoc)
+      .def("memories", alone(memories), kMemoriesDoc)
+      .def_property_readonly("q_table", alone(q_table), kQTableDoc)
+      .def_property_readonly("_table", alone(table_of_routing))
+      .def("_set_table", alone(set_q_table), "values"_a);
 }

@@ -1,63 +1,18 @@
 // Python bindings of the core. Arrays are NumPy views of the State's memory: they are not copied, and they keep the
 // simulation alive. Every long call releases the GIL and can be interrupted by Ctrl-C.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
-#include <pthread.h>
-
-#include <atomic>
 #include <cstring>
 
-#include "arrays.hpp"
-#include "collectives.hpp"
 #include "configuration.hpp"
 #include "core/failures.hpp"
 #include "core/hosts/engine.hpp"
 #include "exclusive.hpp"
-#include "interrupt.hpp"
-#include "jobs.hpp"
-#include "learning.hpp"
-#include "live.hpp"
-#include "mapping.hpp"
-#include "memory.hpp"
-#include "pickling.hpp"
-#include "readers/array_program.hpp"
-#include "readers/goal.hpp"
-#include "readers/goal_binary.hpp"
-#include "requests.hpp"
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
-#include "simcore/learning.hpp"
 #include "simcore/plugins.hpp"
-#include "simcore/program_totals.hpp"
-#include "simcore/registry.hpp"
-#include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"
-#include "tables.hpp"
-
-namespace py = pybind11;
-using namespace flitgym;
 
 namespace {
 
-std::atomic<u32> processes{1};
-
-}  // namespace
-
-std::uint32_t process_number() { return processes.load(std::memory_order_relaxed); }
-
-namespace {
-
-// An integer as it was given: a cast would turn 2^32, 0.9 and infinity into 0.
-u32 whole_number(const py::object& given, const char* what) {
-  if (py::isinstance<py::bool_>(given) || !PyIndex_Check(given.ptr()))
-    throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is not an integer");
-  const py::object value = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
-  if (value.attr("__lt__")(0).cast<bool>() || value.attr("bit_length")().cast<int>() > 31)
-    throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is out of range");
-  return value.cast<u32>();
-}
+using SimulationPtr = std::shared_ptr<Simulation>;
 
 // A name from a damaged file may not be valid UTF-8; its bytes are shown as escapes.
 void raise_python(const py::handle& type, const char* what) {
@@ -89,7 +44,6 @@ PYBIND11_MODULE(_core, m) {
   m.attr("__version__") = FLITGYM_VERSION;
   m.attr("results_version") =
       FLITGYM_RESULTS;  // "" for an uncommitted tree, whose results are identified by the hash of its sources
-  pthread_atfork(nullptr, nullptr, [] { processes++; });
   static const py::handle config_error = py::exception<ConfigError>(m, "ConfigError", PyExc_ValueError).release();
   static const py::handle core_error = py::exception<CoreError>(m, "CoreError", PyExc_RuntimeError).release();
   py::register_exception_translator([](std::exception_ptr thrown) {
@@ -101,153 +55,71 @@ PYBIND11_MODULE(_core, m) {
       raise_python(core_error, error.what());
     }
   });
-  m.def("registered", &registered, py::arg("kind"));
-  m.def("load_plugin", &load_plugin, py::arg("name"), py::arg("path"));
+  m.def("registered", &registered, "kind"_a);
+  m.def("load_plugin", &load_plugin, "name"_a, "path"_a);
   m.def("core_described", &core_described);
-  const auto ranks = [](const std::string& name, u32 most) {
-    return without_gil([&] { return motif_ranks(name, most); });
-  };
-  m.def("motif_ranks", ranks, py::arg("name"), py::arg("available"));
   m.def("available_memory", &available_memory);
-  bind_collectives(m);
   m.def(
       "terminals",
-      [](const py::dict& topology, const py::object& failures, const py::object& seed) {
-        Config config;
-        config.seed = to_seed(seed);
-        py::dict given;
-        given["topology"] = topology;
-        config.topology = to_section(given, "topology", "");
-        if (!failures.is_none()) config.failures = to_failures(failures);
+      [](const py::object& topology, const py::object& failures, const py::object& seed) {
+        const Config config = to_network(topology, failures, seed);
         return without_gil([&] { return count_terminals(config); });
       },
-      py::arg("topology"), py::arg("failures") = py::none(), py::arg("seed") = 0);
+      "topology"_a, "failures"_a = py::none(), "seed"_a = 0);
   m.def(
       "nodes",
-      [](const py::dict& topology, const py::object& failures, const py::object& seed, i64 ranks_per_node,
+      [](const py::object& topology, const py::object& failures, const py::object& seed, i64 ranks_per_node,
          i64 nics_per_node, const std::string& node_terminals) {
-        Config config;
-        config.seed = to_seed(seed);
-        py::dict given;
-        given["topology"] = topology;
-        config.topology = to_section(given, "topology", "");
-        if (!failures.is_none()) config.failures = to_failures(failures);
+        Config config = to_network(topology, failures, seed);
         config.workload.values = {
             {"ranks_per_node", ranks_per_node}, {"nics_per_node", nics_per_node}, {"node_terminals", node_terminals}};
         return without_gil([&] { return count_nodes(config); });
       },
-      py::arg("topology"), py::arg("failures"), py::arg("seed"), py::arg("ranks_per_node"), py::arg("nics_per_node"),
-      py::arg("node_terminals"));
+      "topology"_a, "failures"_a, "seed"_a, "ranks_per_node"_a, "nics_per_node"_a, "node_terminals"_a);
+  bind_collectives(m);
+  bind_programs(m);
 
-  PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc);
-  PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, parked);
-  PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since,
-                       input_busy_until, output_busy_until, next_vc, awake, stalled, next_request);
-  PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops,
-                       left, first_op, first_edge, op_class, edge_class, posted, last_posted, unexpected,
-                       last_unexpected, done);
-  PYBIND11_NUMPY_DTYPE(NodePort, out_free, in_free, bytes_sent, bytes_received, messages_sent, messages_received);
-  PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
-  PYBIND11_NUMPY_DTYPE(Outbox, first, last, next_flits);
-  PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops,
-                       nonminimal, latency, latency_max, message_latency, message_latency_max, outstanding,
-                       outstanding_peak, finished, ranks_done);
-  py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
-      .def(py::init([](const py::dict& arrays) {
-             return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)});
-           }),
-           py::arg("arrays"))
-      .def(py::init([](Live<PyProgram> other) { return std::make_shared<PyProgram>(*other); }), py::arg("other"))
-      .def_static(
-          "motif",
-          [](const std::string& name, const py::dict& params) {
-            Section section{name, {}};
-            for (const auto& [key, value] : params) {
-              const std::string text = to_text("motif", key);
-              section.values[text] = to_value("motif." + text, value);
-            }
-            return std::make_shared<PyProgram>(
-                PyProgram{without_gil([&] { return motif_program(section, "motif", 0); })});
-          },
-          py::arg("name"), py::arg("params") = py::dict())
-      .def_static(
-          "goal",
-          [](const std::string& text, const std::string& name) {
-            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return workload::read_goal(text, name); })});
-          },
-          py::arg("text"), py::arg("name") = "goal")
-      .def_static(
-          "goal_binary",
-          [](const std::string& path) {
-            return std::make_shared<PyProgram>(
-                PyProgram{without_gil([&] { return workload::read_goal_binary(path); })});
-          },
-          py::arg("path"))
-      .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return workload::write_goal(*p->program); }); })
-      .def("to_goal_binary",
-           [](Live<PyProgram> p) {
-             return py::bytes(without_gil([&] { return workload::write_goal_binary(*p->program); }));
-           })
-      .def("communication", [](Live<PyProgram> p) { return communication_of(*p); })
-      .def("check", [](Live<PyProgram> p) { without_gil([&] { workload::check_program(*p->program, "program"); }); })
-      .def("totals",
-           [](Live<PyProgram> p) {
-             const workload::ProgramTotals t = without_gil([&] { return workload::totals(*p->program); });
-             py::dict d;
-             d["messages"] = t.messages;
-             d["bytes"] = t.bytes;
-             d["receives"] = t.receives;
-             d["calc_ns"] = t.calc_ns;
-             d["operations"] = t.operations;
-             return d;
-           })
-      .def_property_readonly("ranks", [](Live<PyProgram> p) { return p->program->ranks; });
-  PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
-
-  py::class_<Simulation> simulation(m, "Simulation");
+  PySimulation simulation(m, "Simulation");
   simulation
       // Fork: an independent copy of the state on the same network.
-      .def(py::init([](Live<Simulation> other) {
+      .def(py::init([](const std::shared_ptr<Simulation>& other) {
              const Exclusive held(*other);
-             return std::make_unique<Simulation>(*other);
+             return std::make_shared<Simulation>(*other);
            }),
-           py::arg("other"))
+           "other"_a)
       .def(py::init([](const py::object& config) {
              const Config parsed = to_config(config);
-             py::gil_scoped_release release;
-             return std::make_unique<Simulation>(parsed, interruptible());
+             const py::gil_scoped_release release;
+             return std::make_shared<Simulation>(parsed, interruptible());
            }),
-           py::arg("config"))
+           "config"_a)
       // Progress can be read while another thread runs the simulation; the values lag by a few thousand cycles.
-      .def_property_readonly("now", [](Live<Simulation> s) { return now(*s); })
-      .def_property_readonly("cycle_ns", [](Live<Simulation> s) { return s->network().cycle_ns; })
-      .def_property_readonly("time_ns",
-                             [](Live<Simulation> s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
-      .def_property_readonly("packets_in_network", [](Live<Simulation> s) { return packets_in_network(*s); })
-      .def_property_readonly("workload_progress", [](Live<Simulation> s) { return workload_progress(*s); })
-      .def_property(
-          "threads", alone([](Simulation& s) { return s.threads(); }),
-          alone([](Simulation& s, const py::object& threads) { s.set_threads(whole_number(threads, "threads")); }))
-      .def("run", long_run([](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }), py::arg("cycles"))
-      .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }),
-           py::arg("max_cycles"))
+      .def_property_readonly("now", [](const SimulationPtr& s) { return now(*s); })
+      .def_property_readonly("cycle_ns", [](const SimulationPtr& s) { return s->network().cycle_ns; })
+      .def_property_readonly(
+          "time_ns", [](const SimulationPtr& s) { return static_cast<double>(now(*s)) * s->network().cycle_ns; })
+      .def_property_readonly("packets_in_network", [](const SimulationPtr& s) { return packets_in_network(*s); })
+      .def_property_readonly("workload_progress", [](const SimulationPtr& s) { return workload_progress(*s); })
+      .def_property("threads", alone([](Simulation& s) { return s.threads(); }),
+                    alone([](Simulation& s, u32 threads) { s.set_threads(threads); }))
+      .def("run", long_run([](Simulation& s, u64 cycles) { s.run(cycles, interruptible()); }), "cycles"_a)
+      .def("drain", long_run([](Simulation& s, u64 most) { return s.drain(most, interruptible()); }), "max_cycles"_a)
       .def("run_workload", long_run([](Simulation& s, u64 most) { return s.run_workload(most, interruptible()); }),
-           py::arg("max_cycles"))
+           "max_cycles"_a)
       .def_property_readonly("workload_finished", alone([](Simulation& s) { return s.workload_finished(); }))
       .def_property_readonly("workload_stuck", alone([](Simulation& s) { return s.workload_stuck(); }))
-      .def("waiting", alone([](Simulation& s, u32 most) { return s.waiting(most); }), py::arg("most") = 16)
+      .def("waiting", alone([](Simulation& s, u32 most) { return s.waiting(most); }), "most"_a = 16)
       .def("stop_sources", alone([](Simulation& s) { s.stop_sources(); }))
       .def("begin_window", alone([](Simulation& s) { s.begin_window(); }))
       .def("end_window", alone([](Simulation& s) { s.end_window(); }))
-      .def("set_series_interval", alone([](Simulation& s, u32 cycles) { s.set_series_interval(cycles); }),
-           py::arg("cycles"))
+      .def("set_series_interval", alone([](Simulation& s, u32 cycles) { s.set_series_interval(cycles); }), "cycles"_a)
       .def("statistics", alone([](Simulation& s) { return statistics(s.network(), s.state()); }))
       .def_property("q_frozen", alone([](Simulation& s) { return s.state().part.totals.frozen != 0; }),
                     alone([](Simulation& s, bool frozen) {
                       for (u32 k = 0; k < s.network().partitions(); k++) partition(s.state(), k).totals.frozen = frozen;
                     }))
-      .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }),
-           py::arg("terminal"), py::arg("sequence"))
+      .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }), "terminal"_a,
+           "sequence"_a)
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))
       .def("state_hash", alone([](Simulation& s) {
              char text[17];
@@ -255,7 +127,7 @@ PYBIND11_MODULE(_core, m) {
              return std::string(text);
            }))
       .def("snapshot", alone([](Simulation& s) { return py::bytes(s.snapshot()); }))
-      .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), py::arg("snapshot"))
+      .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), "snapshot"_a)
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));
   bind_arrays(simulation);
   bind_requests(simulation);

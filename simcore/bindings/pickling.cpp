@@ -1,20 +1,12 @@
-#include "pickling.hpp"
-
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
 #include <optional>
 
 #include "exclusive.hpp"
-
-namespace py = pybind11;
-using namespace flitgym;
 
 namespace {
 
 // Between collect() and apply() the state does not say which packets ask. It is saved as a list next to the snapshot,
 // and loading collects the batch again from it.
-py::tuple save(Simulation& sim) {
+py::tuple save_state(Simulation& sim) {
   u32& collected = sim.state().part.totals.collected;
   if (!collected) return py::make_tuple(py::bytes(sim.snapshot()), py::none());
   collected = 0;
@@ -28,17 +20,13 @@ py::tuple save(Simulation& sim) {
   }
 }
 
-void load(Simulation& sim, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
+void load_state(Simulation& sim, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
   sim.restore(snapshot);
   if (asking) sim.resume(*asking);
 }
 
 }  // namespace
 
-void bind_pickling(py::class_<Simulation>& simulation) {
-  simulation.def("_save", alone([](Simulation& s) { return save(s); }))
-      .def("_load", alone([](Simulation& s, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
-             load(s, snapshot, asking);
-           }),
-           py::arg("snapshot"), py::arg("asking").none(true));
+void bind_pickling(PySimulation& simulation) {
+  simulation.def("_save", alone(save_state)).def("_load", alone(load_state), "snapshot"_a, "asking"_a.none(true));
 }

@@ -1,57 +1,34 @@
 #include "tables/quality.hpp"
 
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
-#include "configuration.hpp"
-#include "interrupt.hpp"
-#include "live.hpp"
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
+#include "bindings.hpp"
 #include "simcore/traffic/draws.hpp"
-#include "tables.hpp"
-#include "views.hpp"
-
-namespace py = pybind11;
-using namespace flitgym;
 
 namespace {
 
+using Graph = tables::ChannelGraph;
+using Table = tables::ForwardingTable;
 using Whole = py::array_t<u32, py::array::c_style>;
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
-template <class T>
-py::array as_array(const std::vector<T>& values) {
-  return copied(values.data(), {static_cast<py::ssize_t>(values.size())});
-}
-
-std::shared_ptr<const Demand> demand_of(const py::object& given) {
-  return given.is_none() ? std::make_shared<const Demand>() : built<PyDemand>(given, "demand").demand;
-}
 
 py::dict of_loads(const tables::Loads& loads) {
-  py::dict d;
-  d["channel"] = as_array(loads.channel);
-  d["from_terminal"] = as_array(loads.from_terminal);
-  d["to_terminal"] = as_array(loads.to_terminal);
-  return d;
+  return py::dict("channel"_a = copied(loads.channel), "from_terminal"_a = copied(loads.from_terminal),
+                  "to_terminal"_a = copied(loads.to_terminal));
 }
 
-// The table is checked again, because it may have been made for another network.
-py::dict table_loads(Live<PyTable> t, Live<PyGraph> g, const py::object& given) {
-  const auto demand = demand_of(given);
-  return of_loads(without_gil([&] {
-    tables::check_table(*g->graph, *t->table);
-    return loads(*g->graph, *t->table, *demand);
-  }));
-}
-
-py::dict table_quality(Live<PyTable> t, Live<PyGraph> g, const py::object& given) {
-  const auto demand = demand_of(given);
-  const tables::Quality q = without_gil([&] {
-    tables::check_table(*g->graph, *t->table);
-    return quality(*g->graph, *t->table, *demand);
+// Measures a table without the GIL. It is checked again, because it may have been made for another network.
+template <class Work>
+auto measured(const Table& table, const Graph& graph, Work&& work) {
+  return without_gil([&] {
+    tables::check_table(graph, table);
+    return work();
   });
+}
+
+py::dict table_loads(const Table& table, const Graph& graph, const Demand* demand) {
+  return of_loads(measured(table, graph, [&] { return loads(graph, table, demand ? *demand : Demand()); }));
+}
+
+py::dict table_quality(const Table& table, const Graph& graph, const Demand* demand) {
+  const tables::Quality q = measured(table, graph, [&] { return quality(graph, table, demand ? *demand : Demand()); });
   py::dict d;
   d["routes"] = q.routes;
   d["edge_forwarding_index"] = q.edge_forwarding_index;
@@ -65,38 +42,28 @@ py::dict table_quality(Live<PyTable> t, Live<PyGraph> g, const py::object& given
   d["hops_max"] = q.hops_max;
   d["minimal"] = q.minimal;
   d["layers"] = q.layers;
-  d["cycle"] = tables::cycle_name(*g->graph, q.cycle);
+  d["cycle"] = tables::cycle_name(graph, q.cycle);
   d["loads"] = of_loads(q.loads);
   return d;
 }
 
-py::array table_bisection(Live<PyTable> t, Live<PyGraph> g, const Whole& orders, bool both_ways) {
-  if (orders.ndim() != 2 || orders.shape(1) != static_cast<py::ssize_t>(g->graph->terminals))
-    throw ConfigError("orders: the array must have the shape [patterns, " + std::to_string(g->graph->terminals) +
+py::array table_bisection(const Table& table, const Graph& graph, const Whole& orders, bool both_ways) {
+  if (orders.ndim() != 2 || orders.shape(1) != static_cast<py::ssize_t>(graph.terminals))
+    throw ConfigError("orders: the array must have the shape [patterns, " + std::to_string(graph.terminals) +
                       "], with an order of the terminals per row");
   const std::vector<u32> all(orders.data(), orders.data() + orders.size());
-  return as_array(without_gil([&] {
-    tables::check_table(*g->graph, *t->table);
-    return tables::bisection_bandwidth(*g->graph, *t->table, all, both_ways);
-  }));
+  return copied(measured(table, graph, [&] { return tables::bisection_bandwidth(graph, table, all, both_ways); }));
 }
 
-py::dict table_congestion(Live<PyTable> t, Live<PyGraph> g, const Whole& sources, const Whole& destinations,
-                          const Numbers& weights) {
+py::dict table_congestion(const Table& table, const Graph& graph, const Whole& sources, const Whole& destinations,
+                          const Reals& weights) {
   if (sources.size() != destinations.size() || sources.size() != weights.size())
     throw ConfigError("flows: sources, destinations and weights have different lengths");
   std::vector<tables::Flow> flows;
   for (py::ssize_t k = 0; k < sources.size(); k++)
     flows.push_back({sources.data()[k], destinations.data()[k], weights.data()[k]});
-  const tables::FlowLoads c = without_gil([&] {
-    tables::check_table(*g->graph, *t->table);
-    return tables::flow_loads(*g->graph, *t->table, flows);
-  });
-  py::dict d;
-  d["flow"] = as_array(c.flow);
-  d["endpoint"] = as_array(c.endpoint);
-  d["channel"] = as_array(c.channel);
-  return d;
+  const tables::FlowLoads c = measured(table, graph, [&] { return tables::flow_loads(graph, table, flows); });
+  return py::dict("flow"_a = copied(c.flow), "endpoint"_a = copied(c.endpoint), "channel"_a = copied(c.channel));
 }
 
 py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
@@ -110,17 +77,15 @@ py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
       traffic::draw_order(seed, first + k, terminals, all.data() + std::size_t{k} * terminals);
     }
   });
-  return copied(all.data(), {static_cast<py::ssize_t>(patterns), static_cast<py::ssize_t>(terminals)});
+  return copied(all, patterns, terminals);
 }
 
 }  // namespace
 
 void bind_quality(py::module_& m) {
-  m.def("table_loads", table_loads, py::arg("table"), py::arg("graph"), py::arg("demand") = py::none());
-  m.def("table_quality", table_quality, py::arg("table"), py::arg("graph"), py::arg("demand") = py::none());
-  m.def("table_bisection_bandwidth", table_bisection, py::arg("table"), py::arg("graph"), py::arg("orders"),
-        py::arg("both_ways") = false);
-  m.def("table_congestion", table_congestion, py::arg("table"), py::arg("graph"), py::arg("source"),
-        py::arg("destination"), py::arg("weight"));
-  m.def("random_orders", random_orders, py::arg("seed"), py::arg("first"), py::arg("patterns"), py::arg("terminals"));
+  m.def("table_loads", table_loads, "table"_a, "graph"_a, "demand"_a = py::none());
+  m.def("table_quality", table_quality, "table"_a, "graph"_a, "demand"_a = py::none());
+  m.def("table_bisection_bandwidth", table_bisection, "table"_a, "graph"_a, "orders"_a, "both_ways"_a = false);
+  m.def("table_congestion", table_congestion, "table"_a, "graph"_a, "source"_a, "destination"_a, "weight"_a);
+  m.def("random_orders", random_orders, "seed"_a, "first"_a, "patterns"_a, "terminals"_a);
 }

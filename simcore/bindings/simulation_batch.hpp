@@ -1,28 +1,14 @@
 #pragma once
 
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "exclusive.hpp"
-#include "learning.hpp"
-#include "live.hpp"
 #include "simcore/team.hpp"
-#include "views.hpp"
-
-namespace flitgym {
-
-namespace py = pybind11;
 
 // Several networks whose decisions form one batch. Each network advances to its next cycle with a decision, so the
 // networks may be at different cycles. With several threads, each advances the networks of its share.
@@ -33,7 +19,7 @@ class SimulationBatch {
     if (simulations.empty()) throw ConfigError("SimulationBatch(): the list of simulations is empty");
     std::size_t most = 0;
     for (const py::handle& item : simulations) {
-      auto& sim = built<Simulation>(item, "SimulationBatch(): simulation " + std::to_string(sims_.size()));
+      Simulation& sim = *held<Simulation>(item, "SimulationBatch(): simulation " + std::to_string(sims_.size()));
       const Exclusive alone(sim);
       const Seam& seam = seam_of(sim, "SimulationBatch()");
       if (sim.network().decider != Decider::kSlots)
@@ -70,7 +56,7 @@ class SimulationBatch {
 
   // After an error or Ctrl-C, the networks keep the decisions that they have reached. The next call returns these.
   u32 collect(u64 most_cycles) {
-    const Busy busy(*this);
+    const Busy busy(busy_, "this SimulationBatch");
     if (waiting_) throw CoreError("SimulationBatch.collect() was called twice without apply()");
     const Holders held = hold();
     const py::gil_scoped_release release;
@@ -78,7 +64,7 @@ class SimulationBatch {
   }
   // The same up to cycle `end`, for a batch of one network. It also stops when the network is finished.
   u32 collect_before(double end) {
-    const Busy busy(*this);
+    const Busy busy(busy_, "this SimulationBatch");
     if (waiting_) throw CoreError("SimulationBatch.collect_before() was called twice without apply()");
     const Exclusive alone(only());
     const py::gil_scoped_release release;
@@ -94,7 +80,7 @@ class SimulationBatch {
     const Cycle& now = only().state().part.totals.now;
     count_ = 0;
     while (count_ == 0 && now < end && !finished())
-      advance_all(static_cast<u64>(std::min<double>(kRound, std::ceil(end - now))));
+      if (advance_all(static_cast<u64>(std::min<double>(kRound, std::ceil(end - now)))) == 0) check_signals();
     return count_;
   }
   // Whether the workload is done, the network empty, and every transition recorded.
@@ -115,17 +101,16 @@ class SimulationBatch {
 
   using LogProbabilities = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
-  template <class T>
-  void apply(const py::array_t<T, py::array::c_style>& choices,
+  void apply(const py::array_t<i64, py::array::c_style>& choices,
              const std::optional<LogProbabilities>& log_probability) {
-    const Busy busy(*this);
+    const Busy busy(busy_, "this SimulationBatch");
     if (!waiting_) throw CoreError("SimulationBatch.apply() without decisions; call collect() first");
     if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
       throw ConfigError("SimulationBatch.apply(): " + std::to_string(choices.size()) + " choices for " +
                         std::to_string(count_) + " decisions");
     const Holders held = hold();
     for (u32 k = 0; k < sims_.size(); k++) check_stands(k);
-    const T* const given = choices.data();
+    const i64* const given = choices.data();
     for (u32 j = 0, k = 0, at = 0; j < count_; j++) {
       while (j >= at + counts_[k]) at += counts_[k++];
       if (given[j] < 0 || static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
@@ -141,22 +126,13 @@ class SimulationBatch {
       if (counts_[k] > 0) sims_[k]->apply(&actions_[first_[k]], counts_[k], logs ? logs + first_[k] : nullptr);
     });
     waiting_ = false;
-    std::string messages;
-    for (u32 k = 0; k < raised.size(); k++) {
-      if (!raised[k]) continue;
-      try {
-        rethrow_named(k, raised[k]);
-      } catch (const CoreError& error) {
-        messages += (messages.empty() ? "" : "\n") + std::string(error.what());
-      }
-    }
-    if (!messages.empty()) throw CoreError(messages);
+    rethrow(raised);
   }
 
   // A delay of each slot. Only the rows of present decisions are written.
   using Measure = float (*)(const Network&, const State&, const Batch&, u32, u32);
-  py::array delays(const py::object& self, std::vector<float>& of_slots, Measure measure) {
-    const Busy busy(*this);
+  py::array delays(std::vector<float>& of_slots, Measure measure) {
+    const Busy busy(busy_, "this SimulationBatch");
     of_slots.resize(mask_.size());
     for (u32 k = 0, at = 0; waiting_ && k < sims_.size(); k++) {
       const Exclusive alone(*sims_[k]);
@@ -166,41 +142,30 @@ class SimulationBatch {
           of_slots[std::size_t{at} * slots_ + slot] =
               slot < b.decisions.slot_count[j] ? measure(sims_[k]->network(), sims_[k]->state(), b, j, slot) : 0;
     }
-    return view(of_slots, {rows(), static_cast<py::ssize_t>(slots_)}, self);
+    return view(of_slots.data(), shape(network_.size(), slots_), owner_of(*this));
   }
-  py::array path_delay(const py::object& self) { return delays(self, path_delay_, flitgym::path_delay); }
-  py::array tolled_delay(const py::object& self) {
+  py::array path_delays() { return delays(path_delay_, path_delay); }
+  py::array tolled_delays() {
     for (const Simulation* sim : sims_) tolled_block(sim->network());  // without decisions, too
-    return delays(self, tolled_delay_, flitgym::tolled_delay);
+    return delays(tolled_delay_, tolled_delay);
   }
 
   u32 count() const { return count_; }
   u64 most_filed() const { return most_filed_; }
   // These two arrays are writable, because libraries that wrap arrays as tensors ask for that. Nothing reads what is
   // written there.
-  py::array observation(const py::object& self) const {
-    return py::array_t<float>({rows(), static_cast<py::ssize_t>(width_)}, observation_.data(), self);
+  py::array observation() { return py::array(shape(network_.size(), width_), observation_.data(), owner_of(*this)); }
+  py::array mask() {
+    return py::array(py::dtype("bool"), shape(network_.size(), slots_), {}, mask_.data(), owner_of(*this));
   }
-  py::array mask(const py::object& self) const {
-    return py::array(py::dtype("bool"), {rows(), static_cast<py::ssize_t>(slots_)}, {}, mask_.data(), self);
-  }
-  py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
-  py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
-  py::array decision(const py::object& self) const { return view(decision_, {rows()}, self); }
-  py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
+  py::array network() { return view(network_, owner_of(*this)); }
+  py::array router() { return view(router_, owner_of(*this)); }
+  py::array decision() { return view(decision_, owner_of(*this)); }
+  py::list simulations() const { return py::list(held_.attr("copy")()); }
 
  private:
   // Cycles of a network without a decision between two checks for Ctrl-C.
   static constexpr u64 kRound = 1024;
-
-  struct Busy {
-    explicit Busy(SimulationBatch& batch) : busy(batch.busy_) {
-      if (busy) throw CoreError("this SimulationBatch is busy in another thread; wait until it is done");
-      busy = true;
-    }
-    ~Busy() { busy = false; }
-    bool& busy;  // accessed with the GIL held
-  };
 
   // Takes all simulations, with the GIL held.
   using Holders = std::deque<Exclusive>;
@@ -244,35 +209,27 @@ class SimulationBatch {
     else work_share(0);
     return raised;
   }
-  [[noreturn]] static void rethrow_named(u32 k, const std::exception_ptr& raised) {
-    try {
-      std::rethrow_exception(raised);
-    } catch (const CoreError& error) {
-      throw CoreError("SimulationBatch: network " + std::to_string(k) + ": " + error.what());
+  // Throws the errors of all networks as one.
+  static void rethrow(const Errors& raised) {
+    std::string messages;
+    for (u32 k = 0; k < raised.size(); k++) {
+      if (!raised[k]) continue;
+      try {
+        std::rethrow_exception(raised[k]);
+      } catch (const CoreError& error) {
+        messages +=
+            (messages.empty() ? "" : "\n") + ("SimulationBatch: network " + std::to_string(k)) + ": " + error.what();
+      }
     }
+    if (!messages.empty()) throw CoreError(messages);
   }
 
   u32 advance_all(u64 most_cycles) {
     count_ = 0;
     most_filed_ = 0;
-    const bool together = team_size() > 1;
-    if (together) {
-      advance_together(most_cycles);
-    } else {
-      // Networks with pending decisions keep their rows in their own memory while all rows are written anew.
-      for (Simulation* sim : sims_)
-        if (sim->state().part.totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
-    }
+    advance_to_decisions(most_cycles);
     for (u32 k = 0; k < sims_.size(); k++) {
       place_rows(k);
-      if (!together) {
-        try {
-          advance(k, most_cycles, [&] { look_up(); });
-        } catch (...) {
-          count_ = 0;
-          rethrow_named(k, std::current_exception());
-        }
-      }
       add_rows(k);
       // After a restore to an earlier state, a simulation has filed fewer transitions than before.
       const u64 filed = sims_[k]->state().part.learning.transitions;
@@ -282,38 +239,32 @@ class SimulationBatch {
     waiting_ = count_ > 0;
     return count_;
   }
-  // Advances network k to its next decisions unless it has pending ones. Calls `check` after each cycle without one.
-  template <class Check>
-  void advance(u32 k, u64 most_cycles, const Check& check) {
+  // Advances every network to its next decisions unless it has pending ones, on all threads. The place of a network's
+  // rows depends on the networks before it, so each network first writes its rows into its own memory. The threads work
+  // in rounds, and Ctrl-C ends a round.
+  void advance_to_decisions(u64 most_cycles) {
+    for (Simulation* sim : sims_) {
+      if (!sim->state().part.totals.collected) sim->batch().decisions.count = 0;  // old rows need not move
+      own_rows(sim->network(), sim->batch());
+    }
+    counts_.assign(sims_.size(), 0);
+    u64 done = 0;
+    do {
+      if (done > 0) check_signals();
+      rethrow(on_all_threads([&](u32 k) {
+        if (counts_[k] == 0) advance(k, std::min<u64>(kRound, most_cycles - done));
+      }));
+      done += kRound;
+    } while (done < most_cycles && std::ranges::count(counts_, 0u) > 0);
+  }
+  void advance(u32 k, u64 most_cycles) {
     Simulation& sim = *sims_[k];
     const bool stands = sim.state().part.totals.collected;
     counts_[k] = stands ? sim.batch().decisions.count : 0;
     if (stands && counts_[k] == 0) sim.apply(nullptr, 0);
     for (u64 cycle = 0; counts_[k] == 0 && cycle < most_cycles; cycle++) {
       counts_[k] = sim.collect();
-      if (counts_[k] > 0) break;
-      sim.apply(nullptr, 0);
-      check();
-    }
-  }
-  // The same for all networks, on all threads. The place of a network's rows depends on the networks before it, so each
-  // network first writes its rows into its own memory. The threads work in rounds, and Ctrl-C ends a round.
-  void advance_together(u64 most_cycles) {
-    for (Simulation* sim : sims_) {
-      if (!sim->state().part.totals.collected) sim->batch().decisions.count = 0;  // old rows need not move
-      own_rows(sim->network(), sim->batch());
-    }
-    counts_.assign(sims_.size(), 0);
-    for (u64 done = 0;;) {
-      const u64 cycles = std::min<u64>(kRound, most_cycles - done);
-      const Errors raised = on_all_threads([&](u32 k) {
-        if (counts_[k] == 0) advance(k, cycles, [] {});
-      });
-      for (u32 k = 0; k < raised.size(); k++)
-        if (raised[k]) rethrow_named(k, raised[k]);
-      done += cycles;
-      if (done >= most_cycles || std::find(counts_.begin(), counts_.end(), 0u) == counts_.end()) return;
-      check_signals();
+      if (counts_[k] == 0) sim.apply(nullptr, 0);
     }
   }
   // Moves the pending rows of network k behind those of the networks before it. Later decisions are written there, too.
@@ -327,19 +278,6 @@ class SimulationBatch {
     }
     d.observation = rows;
     d.mask = mask;
-  }
-
-  // Checks for Ctrl-C about 20 times per second, however long a cycle takes.
-  void look_up() {
-    if (++cycles_ % 16 != 0) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - looked_up_ < std::chrono::milliseconds(50)) return;
-    looked_up_ = now;
-    check_signals();
-  }
-  static void check_signals() {
-    const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 
   // Another caller may have advanced a simulation, or restored another state.
@@ -384,7 +322,6 @@ class SimulationBatch {
         throw ConfigError("SimulationBatch.apply(): log_probability " + std::to_string(given.data()[j]) +
                           " of decision " + std::to_string(j) + " is not the logarithm of a probability");
   }
-  py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
 
   py::list held_;
   std::vector<Simulation*> sims_;
@@ -392,8 +329,6 @@ class SimulationBatch {
   std::unique_ptr<Team> team_;  // made when it is first needed
   u32 slots_ = 0, width_ = 0, count_ = 0;
   bool waiting_ = false, busy_ = false;
-  u64 cycles_ = 0;
-  std::chrono::steady_clock::time_point looked_up_;
   std::vector<float> observation_, path_delay_, tolled_delay_;
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_;
@@ -401,5 +336,3 @@ class SimulationBatch {
   std::vector<u64> decision_, filed_;
   u64 most_filed_ = 0;  // most transitions that a network filed between the last two collect()
 };
-
-}  // namespace flitgym

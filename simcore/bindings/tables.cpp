@@ -1,52 +1,21 @@
-#include "tables.hpp"
-
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <set>
 
 #include "configuration.hpp"
-#include "interrupt.hpp"
-#include "live.hpp"
-#include "simcore/error.hpp"
+#include "simcore/tables/engine.hpp"
 #include "tables/dependencies.hpp"
-#include "views.hpp"
-
-namespace py = pybind11;
-using namespace flitgym;
 
 namespace {
 
-const char* const kLayerBy[] = {"one", "destination", "switch", "terminal"};
+using GraphPtr = std::shared_ptr<tables::ChannelGraph>;
+using TablePtr = std::shared_ptr<tables::ForwardingTable>;
+using DemandPtr = std::shared_ptr<Demand>;
 
-// The integers of an array. Each is checked to fit the type T.
-template <class T>
-std::vector<T> column(const py::handle& item, const std::string& where) {
-  const py::array array = py::array::ensure(py::reinterpret_borrow<py::object>(item));
-  const char kind = array ? array.dtype().kind() : 'O';
-  if (!array || (array.size() > 0 && kind != 'i' && kind != 'u' && kind != 'b')) {
-    PyErr_Clear();
-    throw ConfigError(where + ": not an array of integers");
-  }
-  const py::array_t<i64, py::array::c_style | py::array::forcecast> whole(array);
-  std::vector<T> out(static_cast<std::size_t>(whole.size()));
-  const i64* const data = whole.data();
-  const u64 most = std::numeric_limits<T>::max();
-  for (std::size_t k = 0; k < out.size(); k++) {
-    if (data[k] < 0 || static_cast<u64>(data[k]) > most)
-      throw ConfigError(where + ": entry " + std::to_string(k) + " is " + std::to_string(data[k]) +
-                        "; valid are 0 to " + std::to_string(most));
-    out[k] = static_cast<T>(data[k]);
-  }
-  return out;
-}
+const char* const kLayerBy[] = {"one", "destination", "switch", "terminal"};
 
 u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least, u32 most) {
   if (!given.contains(key)) return fallback;
-  const auto value = column<u32>(given[key], std::string("table: ") + key);
+  const auto value = integers_of<u32>(given[key], std::string("table: ") + key);
   if (value.size() != 1 || value[0] < least || value[0] > most)
     throw ConfigError(std::string("table: ") + key + " is not a number from " + std::to_string(least) + " to " +
                       std::to_string(most));
@@ -54,33 +23,17 @@ u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least
 }
 
 // The arrays are read by rows. A transposed array would be read as another table, so its shape is refused.
-void check_shape(const py::dict& given, const char* key, const std::vector<py::ssize_t>& shape,
-                 const std::string& axes) {
+void check_shape(const py::dict& given, const char* key, const Shape& wanted, const std::string& axes) {
   if (!given.contains(key)) return;
-  const py::array array = py::array::ensure(given[key]);
-  bool same = array && static_cast<std::size_t>(array.ndim()) == shape.size();
-  for (std::size_t k = 0; same && k < shape.size(); k++) same = array.shape(static_cast<py::ssize_t>(k)) == shape[k];
-  if (same) return;
-  PyErr_Clear();
-  std::string has, wanted;
-  for (py::ssize_t k = 0; array && k < array.ndim(); k++) has += (k ? ", " : "") + std::to_string(array.shape(k));
-  for (std::size_t k = 0; k < shape.size(); k++) wanted += (k ? ", " : "") + std::to_string(shape[k]);
-  throw ConfigError(std::string("table: ") + key + ": an array of shape [" + has + "]; valid is [" + axes + "] = [" +
-                    wanted + "]");
+  const py::object has = py::array(given[key]).attr("shape"), valid = py::tuple(py::cast(wanted));
+  if (!has.equal(valid))
+    throw ConfigError(std::string("table: ") + key + ": an array of shape " + shown(has) + "; valid is [" + axes +
+                      "] = " + shown(valid));
 }
 
 // Builds a table from arrays by the names of ForwardingTable; missing ones are empty. check() compares the sizes with a
 // network.
-std::shared_ptr<PyTable> table_from(const py::dict& given) {
-  static const std::vector<std::string> valid = {"switches",   "terminals", "lmc",    "layers",      "lanes",
-                                                 "lane_ports", "bubble",    "engine", "fingerprint", "port",
-                                                 "layer",      "layer_by",  "lane",   "route_first", "route_port"};
-  for (const auto& [key, value] : given) {
-    const std::string name = to_text("table", key);
-    if (std::find(valid.begin(), valid.end(), name) == valid.end())
-      throw ConfigError("table: unknown array '" + name + "'" + did_you_mean(name, valid) +
-                        "; valid names: " + join(valid));
-  }
+TablePtr table_from(const py::dict& given) {
   auto table = std::make_shared<tables::ForwardingTable>();
   table->switches = whole_number(given, "switches", 0, 1, 1u << 26);
   table->terminals = whole_number(given, "terminals", 0, 1, 1u << 26);
@@ -92,32 +45,34 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
   if (given.contains("engine")) table->engine = to_text("table: engine", py::str(given["engine"]));
   if (given.contains("fingerprint")) table->fingerprint = to_text("table: fingerprint", py::str(given["fingerprint"]));
   if (given.contains("layer_by")) {
-    const std::string by = to_text("table: layer_by", py::str(given["layer_by"]));
-    u32 k = 0;
-    while (k < 4 && by != kLayerBy[k]) k++;
-    if (k == 4) throw ConfigError("table: layer_by is '" + by + "'; valid are one, destination, switch, terminal");
-    table->layer_by = static_cast<tables::LayerBy>(k);
+    const std::string by = py::str(given["layer_by"]);
+    const auto at = std::find(std::begin(kLayerBy), std::end(kLayerBy), by);
+    if (at == std::end(kLayerBy))
+      throw ConfigError("table: layer_by is '" + by + "'; valid are one, destination, switch, terminal");
+    table->layer_by = static_cast<tables::LayerBy>(at - std::begin(kLayerBy));
   }
-  const auto size = [](auto n) { return static_cast<py::ssize_t>(n); };
-  const py::ssize_t destinations = size(table->destinations());
-  check_shape(given, "port", {size(table->switches), destinations}, "switches, destinations");
-  if (table->layer_by == tables::LayerBy::kDestination) check_shape(given, "layer", {destinations}, "destinations");
-  if (table->layer_by == tables::LayerBy::kSwitch)
-    check_shape(given, "layer", {size(table->switches), destinations}, "switches, destinations");
-  if (table->layer_by == tables::LayerBy::kTerminal)
-    check_shape(given, "layer", {size(table->terminals), destinations}, "terminals, destinations");
-  if (given.contains("port")) table->port = column<u16>(given["port"], "table: port");
-  if (given.contains("layer")) table->layer = column<u8>(given["layer"], "table: layer");
-  if (given.contains("lane")) table->lane = column<u8>(given["lane"], "table: lane");
-  if (given.contains("route_first")) table->route_first = column<u64>(given["route_first"], "table: route_first");
-  if (given.contains("route_port")) table->route_port = column<u16>(given["route_port"], "table: route_port");
-  return std::make_shared<PyTable>(PyTable{table});
+  const u64 destinations = table->destinations();
+  check_shape(given, "port", shape(table->switches, destinations), "switches, destinations");
+  if (table->layer_by == tables::LayerBy::kDestination)
+    check_shape(given, "layer", shape(destinations), "destinations");
+  else if (table->layer_by == tables::LayerBy::kSwitch)
+    check_shape(given, "layer", shape(table->switches, destinations), "switches, destinations");
+  else if (table->layer_by == tables::LayerBy::kTerminal)
+    check_shape(given, "layer", shape(table->terminals, destinations), "terminals, destinations");
+  const auto take = [&]<class T>(const char* key, std::vector<T>& to) {
+    if (given.contains(key)) to = integers_of<T>(given[key], std::string("table: ") + key);
+  };
+  take("port", table->port);
+  take("layer", table->layer);
+  take("lane", table->lane);
+  take("route_first", table->route_first);
+  take("route_port", table->route_port);
+  return table;
 }
 
-py::dict arrays_of_table(const Live<PyTable>& live) {
-  const tables::ForwardingTable& t = *live->table;
-  const py::object self = live.owner();
-  const auto size = [](auto n) { return static_cast<py::ssize_t>(n); };
+py::dict arrays_of_table(const TablePtr& table) {
+  const tables::ForwardingTable& t = *table;
+  const py::object self = owner_of(*table);
   py::dict d;
   d["engine"] = t.engine;
   d["fingerprint"] = t.fingerprint;
@@ -127,51 +82,39 @@ py::dict arrays_of_table(const Live<PyTable>& live) {
   d["layers"] = t.layers;
   d["bubble"] = t.bubble;
   d["layer_by"] = kLayerBy[static_cast<u32>(t.layer_by)];
-  if (!t.source_routed()) d["port"] = view(t.port, {size(t.switches), size(t.destinations())}, self);
+  if (!t.source_routed()) d["port"] = view(t.port.data(), shape(t.switches, t.destinations()), self);
   else d["route_first"] = view(t.route_first, self), d["route_port"] = view(t.route_port, self);
   const auto rows = t.destinations() ? t.layer.size() / t.destinations() : 0;
   if (t.layer_by == tables::LayerBy::kDestination) d["layer"] = view(t.layer, self);
-  else if (t.layer_by != tables::LayerBy::kOne) d["layer"] = view(t.layer, {size(rows), size(t.destinations())}, self);
+  else if (t.layer_by != tables::LayerBy::kOne) d["layer"] = view(t.layer.data(), shape(rows, t.destinations()), self);
   if (t.lanes) {
     d["lanes"] = t.lanes;
     d["lane_ports"] = t.lane_ports;
-    d["lane"] = view(t.lane, {size(t.switches), size(t.lane_ports), size(t.lane_ports), size(t.layers)}, self);
+    d["lane"] = view(t.lane.data(), shape(t.switches, t.lane_ports, t.lane_ports, t.layers), self);
   }
   return d;
 }
 
-py::dict arrays_of_graph(const Live<PyGraph>& live) {
-  const tables::ChannelGraph& g = *live->graph;
-  const py::object self = live.owner();
-  py::dict d;
-  for (const auto& [name, array] : {std::pair{"first", &g.first},
-                                    {"from", &g.from},
-                                    {"to", &g.to},
-                                    {"reverse", &g.reverse},
-                                    {"terminal_switch", &g.terminal_switch}})
-    d[name] = view(*array, self);
-  d["port"] = view(g.port, self);
-  d["terminal_port"] = view(g.terminal_port, self);
-  return d;
+py::dict arrays_of_graph(const GraphPtr& graph) {
+  const tables::ChannelGraph& g = *graph;
+  const py::object self = owner_of(*graph);
+  return py::dict("first"_a = view(g.first, self), "from"_a = view(g.from, self), "to"_a = view(g.to, self),
+                  "reverse"_a = view(g.reverse, self), "terminal_switch"_a = view(g.terminal_switch, self),
+                  "port"_a = view(g.port, self), "terminal_port"_a = view(g.terminal_port, self));
 }
 
-tables::EngineChoice to_choice(const std::string& engine, const py::dict& params, const py::object& demand,
-                               const py::object& seed) {
-  tables::EngineChoice choice{engine, {}, nullptr, to_seed(seed)};
-  for (const auto& [key, value] : params) {
-    const std::string name = to_text("engine", key);
-    choice.values[name] = to_value("engine." + engine + "." + name, value);
-  }
-  if (!demand.is_none()) choice.demand = built<PyDemand>(demand, "demand").demand;
-  return choice;
+TablePtr made_by_engine(const GraphPtr& graph, const std::string& engine, const py::dict& params,
+                        const DemandPtr& demand, const py::object& seed) {
+  const tables::EngineChoice choice{engine, to_values("engine." + engine, params), demand, to_seed(seed)};
+  return without_gil(
+      [&] { return std::make_shared<tables::ForwardingTable>(tables::make_table("engine", choice, *graph)); });
 }
 
 // A matrix as entries: `source[k]` sends `weight[k]` to `destination[k]`.
-std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, const py::object& destinations,
-                                      const py::array_t<double, py::array::c_style | py::array::forcecast>& weights,
-                                      const std::string& name) {
-  const auto source = column<u32>(sources, "demand: source"),
-             destination = column<u32>(destinations, "demand: destination");
+DemandPtr demand_from(u32 terminals, const py::object& sources, const py::object& destinations, const Reals& weights,
+                      const std::string& name) {
+  const auto source = integers_of<u32>(sources, "demand: source", terminals - 1),
+             destination = integers_of<u32>(destinations, "demand: destination", terminals - 1);
   if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
     throw ConfigError("demand: sources, destinations and weights have different lengths");
   auto demand = std::make_shared<Demand>();
@@ -180,13 +123,10 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
   demand->first.assign(std::size_t{terminals} + 1, 0);
   double sum = 0, between = 0;
   for (std::size_t k = 0; k < source.size(); k++) {
-    if (source[k] >= terminals || destination[k] >= terminals)
-      throw ConfigError("demand: entry " + std::to_string(k) + " goes from " + std::to_string(source[k]) + " to " +
-                        std::to_string(destination[k]) + "; there are " + std::to_string(terminals) + " terminals");
     const double w = weights.data()[k];
     if (!(w >= 0 && w <= std::numeric_limits<double>::max()))
-      throw ConfigError("demand: entry " + std::to_string(k) + " is " + std::to_string(w) +
-                        "; valid are numbers from 0");
+      throw ConfigError("demand: row " + std::to_string(source[k]) + ", column " + std::to_string(destination[k]) +
+                        " is " + to_string(Value{w}) + "; valid are finite numbers from 0");
     demand->first[destination[k] + 1]++;
     sum += w;
     if (source[k] != destination[k]) between += w;
@@ -202,7 +142,7 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
     demand->source[at] = source[k];
     demand->weight[at] = weights.data()[k];
   }
-  return std::make_shared<PyDemand>(PyDemand{demand});
+  return demand;
 }
 
 // The arguments of demand_from() that rebuild a demand from its pickle.
@@ -211,78 +151,60 @@ py::tuple arguments_of(const Demand& demand) {
   for (u32 t = 0; t < demand.terminals; t++)
     std::fill(destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t]),
               destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t + 1]), t);
-  return py::make_tuple(demand.terminals, py::array(py::cast(demand.source)).attr("astype")("uint32"),
-                        py::array(py::cast(destination)).attr("astype")("uint32"), py::array(py::cast(demand.weight)),
+  return py::make_tuple(demand.terminals, copied(demand.source), copied(destination), copied(demand.weight),
                         demand.name);
+}
+
+std::vector<std::string> switch_names(const tables::ChannelGraph& g) {
+  std::vector<std::string> names;
+  for (u32 s = 0; s < g.switches; s++) names.push_back(g.switch_name(s));
+  return names;
+}
+
+std::vector<std::string> terminal_names(const tables::ChannelGraph& g) {
+  std::vector<std::string> names;
+  for (u32 t = 0; t < g.terminals; t++) names.push_back(g.terminal_name(t));
+  return names;
 }
 
 }  // namespace
 
 void bind_tables(py::module_& m) {
-  py::class_<PyGraph, std::shared_ptr<PyGraph>>(m, "ChannelGraph")
+  py::class_<tables::ChannelGraph, GraphPtr>(m, "ChannelGraph")
       .def(py::init([](const py::object& topology, const py::object& failures, const py::object& seed) {
-             Config config;
-             config.seed = to_seed(seed);
-             py::dict given;
-             given["topology"] = topology;
-             config.topology = to_section(given, "topology", "");
-             if (!failures.is_none()) config.failures = to_failures(failures);
-             return without_gil([&] {
-               return std::make_shared<PyGraph>(
-                   PyGraph{std::make_shared<const tables::ChannelGraph>(tables::channel_graph(config))});
-             });
+             const Config config = to_network(topology, failures, seed);
+             return without_gil([&] { return std::make_shared<tables::ChannelGraph>(tables::channel_graph(config)); });
            }),
-           py::arg("topology"), py::arg("failures") = py::none(), py::arg("seed") = 0)
-      .def_property_readonly("switches", [](Live<PyGraph> g) { return g->graph->switches; })
-      .def_property_readonly("terminals", [](Live<PyGraph> g) { return g->graph->terminals; })
-      .def_property_readonly("channels", [](Live<PyGraph> g) { return g->graph->channels; })
-      .def_property_readonly("ports", [](Live<PyGraph> g) { return g->graph->ports; })
-      .def_property_readonly("topology_name", [](Live<PyGraph> g) { return g->graph->topology_name; })
-      .def_property_readonly("fingerprint", [](Live<PyGraph> g) { return g->graph->fingerprint; })
-      .def_property_readonly("switch_names",
-                             [](Live<PyGraph> g) {
-                               std::vector<std::string> names;
-                               for (u32 s = 0; s < g->graph->switches; s++) names.push_back(g->graph->switch_name(s));
-                               return names;
-                             })
-      .def_property_readonly("terminal_names",
-                             [](Live<PyGraph> g) {
-                               std::vector<std::string> names;
-                               for (u32 t = 0; t < g->graph->terminals; t++)
-                                 names.push_back(g->graph->terminal_name(t));
-                               return names;
-                             })
-      .def("arrays", [](Live<PyGraph> g) { return arrays_of_graph(g); });
-  py::class_<PyDemand, std::shared_ptr<PyDemand>>(m, "Demand")
-      .def(py::init(&demand_from), py::arg("terminals"), py::arg("source"), py::arg("destination"), py::arg("weight"),
-           py::arg("name") = "")
-      .def_property_readonly("terminals", [](Live<PyDemand> d) { return d->demand->terminals; })
-      .def("__reduce__",
-           [](Live<PyDemand> d) { return py::make_tuple(py::type::of<PyDemand>(), arguments_of(*d->demand)); });
-  py::class_<PyTable, std::shared_ptr<PyTable>>(m, "ForwardingTable")
-      .def(py::init(&table_from), py::arg("arrays"))
-      .def(py::init([](Live<PyTable> other) { return std::make_shared<PyTable>(*other); }), py::arg("other"))
-      .def_static(
-          "make",
-          [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand,
-             const py::object& seed) {
-            const tables::EngineChoice choice = to_choice(engine, params, demand, seed);
-            return without_gil([&] {
-              return std::make_shared<PyTable>(PyTable{
-                  std::make_shared<const tables::ForwardingTable>(tables::make_table("engine", choice, *g->graph))});
-            });
-          },
-          py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none(),
-          py::arg("seed") = 0)
+           "topology"_a, "failures"_a = py::none(), "seed"_a = 0)
+      .def_readonly("switches", &tables::ChannelGraph::switches)
+      .def_readonly("terminals", &tables::ChannelGraph::terminals)
+      .def_readonly("channels", &tables::ChannelGraph::channels)
+      .def_readonly("ports", &tables::ChannelGraph::ports)
+      .def_readonly("topology_name", &tables::ChannelGraph::topology_name)
+      .def_readonly("fingerprint", &tables::ChannelGraph::fingerprint)
+      .def_property_readonly("switch_names", &switch_names)
+      .def_property_readonly("terminal_names", &terminal_names)
+      .def("arrays", &arrays_of_graph);
+  py::class_<Demand, DemandPtr>(m, "Demand")
+      .def(py::init(&demand_from), "terminals"_a, "source"_a, "destination"_a, "weight"_a, "name"_a = "")
+      .def_readonly("terminals", &Demand::terminals)
+      .def("__reduce__", [](const Demand& d) { return py::make_tuple(py::type::of<Demand>(), arguments_of(d)); });
+  py::class_<tables::ForwardingTable, TablePtr>(m, "ForwardingTable")
+      .def(py::init(&table_from), "arrays"_a)
+      .def(py::init([](const TablePtr& other) { return other; }), "other"_a)
+      .def_static("make", &made_by_engine, "graph"_a, "engine"_a, "params"_a = py::dict(), "demand"_a = py::none(),
+                  "seed"_a = 0)
       .def(
           "check",
-          [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { tables::check_table(*g->graph, *t->table); }); },
-          py::arg("graph"))
+          [](const TablePtr& table, const GraphPtr& graph) {
+            without_gil([&] { tables::check_table(*graph, *table); });
+          },
+          "graph"_a)
       .def(
           "cycle",
-          [](Live<PyTable> t, Live<PyGraph> g) {
-            return without_gil([&] { return tables::cycle_name(*g->graph, find_cycle(*g->graph, *t->table)); });
+          [](const TablePtr& table, const GraphPtr& graph) {
+            return without_gil([&] { return tables::cycle_name(*graph, find_cycle(*graph, *table)); });
           },
-          py::arg("graph"))
-      .def("arrays", [](Live<PyTable> t) { return arrays_of_table(t); });
+          "graph"_a)
+      .def("arrays", &arrays_of_table);
 }

@@ -1,9 +1,7 @@
 """`ProgramBuilder`: the program of a trace, made rank by rank from computations, messages and collectives.
 
 Tags. The messages of a trace have the tags 0, 1, ... (`messages.py`). The tags above are for collectives. Each
-collective gets a range as long as its algorithm needs. After the last range the ranges start again. Two collectives
-that share a range are almost 2^31 tags apart in the trace. Each pair of ranks sends and receives the same number of
-messages in each of them. A wrong match would need a message that overtakes all messages between them.
+collective gets a range as long as its algorithm needs.
 """
 
 from __future__ import annotations
@@ -322,14 +320,7 @@ class ProgramBuilder:
                 )
 
     def _tag_bases(self, used: int) -> NDArray[Any]:
-        widths = np.array([known.tags for known in self._collectives], np.int64)
-        room = _TAGS - used
-        if len(widths) and widths.max() > room:
-            raise ConfigError(f"a collective needs {widths.max()} tags, and only {room} are free; use fewer ranks")
-        bases = np.zeros(len(widths), np.int64)
-        at = 0
-        for k, width in enumerate(widths.tolist()):
-            at = 0 if at + width > room else at
-            bases[k] = used + at
-            at += width
-        return bases
+        ends = used + np.cumsum([0, *(known.tags for known in self._collectives)])
+        if ends[-1] > _TAGS:
+            raise ConfigError(f"the collectives need {ends[-1] - used:,} tags; {_TAGS - used:,} are free")
+        return ends[:-1]
