@@ -42,7 +42,7 @@ def core_workload(section: Section, topology: Section, failures: Section, seed: 
         available = terminals(dict(topology), dict(failures), seed)
     else:
         keys = ("ranks_per_node", "nics_per_node", "node_terminals")
-        available = per_node * nodes(dict(topology), dict(failures), seed, *(section[key] for key in keys))
+        available = per_node * nodes(dict(topology), dict(failures), seed, {key: section[key] for key in keys})
     return {**parameters, "jobs": core_jobs(section, available)}
 
 

@@ -95,8 +95,6 @@ def save_policy(
     _check_layers(arrays)
     tensors = {f"layers.{k}.weight": weight for k, (weight, _) in enumerate(arrays)}
     tensors |= {f"layers.{k}.bias": bias for k, (_, bias) in enumerate(arrays)}
-    if unknown := set(provenance or {}) - set(PROVENANCE):
-        raise ConfigError(f"save_policy(): provenance has no key '{min(unknown)}'; valid: {', '.join(PROVENANCE)}")
     # The core's reader takes only plain text in headers.
     metadata |= {key: value.encode("unicode_escape").decode() for key, value in (provenance or {}).items()}
     with atomic_path(path) as temporary:

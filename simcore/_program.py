@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -171,14 +171,8 @@ class Program(_core.Program):
         return _made, self._recipe
 
     def _hold(self, kind: str, *given: Any) -> None:
-        makers: dict[str, Callable[..., _core.Program]]
-        makers = {
-            "arrays": _core.Program,
-            "motif": _core.Program.motif,
-            "goal": _core.Program.goal,
-            "goal_binary": _core.Program.goal_binary,
-        }
-        super().__init__(makers[kind](*given))
+        make = _core.Program if kind == "arrays" else getattr(_core.Program, kind)
+        super().__init__(make(*given))
         self._recipe: tuple[Any, ...] = (kind, *given)  # content of a pickle
 
 

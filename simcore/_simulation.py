@@ -103,10 +103,8 @@ class Simulation(_core.Simulation):
         jobs = self.jobs()
         if jobs:
             return f"jobs {', '.join(str(job['name']) for job in jobs)}"
-        traffic = self._config["traffic"]
-        name = traffic if isinstance(traffic, str) else traffic["name"]
-        load = registered("traffic")[name]["params"]["load"]["default"]
-        return f"traffic {name} at load {load if isinstance(traffic, str) else traffic.get('load', load):g}"
+        traffic = self._configuration()["traffic"]
+        return f"traffic {traffic['name']} at load {traffic['load']:g}"
 
     def configuration(self) -> dict[str, Any]:
         """Return the configuration as validated by the core: sections with their names and all parameters.

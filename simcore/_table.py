@@ -167,8 +167,7 @@ class ForwardingTable(_core.ForwardingTable):
         Raises:
             ConfigError: The demand has another number of terminals.
         """
-        found: dict[str, NDArray[np.float64]] = _core.table_loads(self, self.graph, demand)
-        return found
+        return _core.table_loads(self, self.graph, demand)
 
     def quality(self, demand: _core.Demand | None = None) -> Quality:
         """Return the loads, lengths and layers of all routes; see `Quality`.
@@ -208,8 +207,7 @@ class ForwardingTable(_core.ForwardingTable):
             ConfigError: A number is out of range, or a row of `orders` is not an order of the terminals.
         """
         if orders is not None:
-            rows = _terminal_numbers("orders", orders)
-            return Bisection(_core.table_bisection_bandwidth(self, self.graph, rows, both_ways))
+            return Bisection(_core.table_bisection_bandwidth(self, self.graph, orders, both_ways))
         if patterns < 1 or not 0 <= seed < 2**63:
             raise ConfigError(f"patterns: {patterns} with seed {seed}; valid are 1 or more patterns and seeds from 0")
         chunk = max(1, _ORDERS_AT_ONCE // self.graph.terminals)
@@ -238,10 +236,8 @@ class ForwardingTable(_core.ForwardingTable):
         Raises:
             ConfigError: A terminal does not exist or sends to itself, or a weight is not positive.
         """
-        sources, destinations = _terminal_numbers("source", source), _terminal_numbers("destination", destination)
-        weights = np.ones(sources.shape) if weight is None else np.asarray(weight, np.float64)
-        found: dict[str, NDArray[np.float64]] = _core.table_congestion(self, self.graph, sources, destinations, weights)
-        return found
+        weights = np.ones(np.shape(source)) if weight is None else weight
+        return _core.table_congestion(self, self.graph, source, destination, weights)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to an `.npz` file. A failed write leaves no partial file.
@@ -328,13 +324,6 @@ def _arrays_of(path: str | os.PathLike[str], graph: ChannelGraph) -> dict[str, A
     if str(arrays.pop("format", "")) != FORMAT:
         raise ConfigError(f"not a forwarding table in the format of this version of flitgym ({FORMAT})")
     return arrays
-
-
-def _terminal_numbers(name: str, given: ArrayLike) -> NDArray[np.uint32]:
-    numbers = np.asarray(given)
-    if numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0):
-        raise ConfigError(f"{name}: terminals are whole numbers from 0")
-    return np.ascontiguousarray(numbers, np.uint32)
 
 
 def _held(graph: ChannelGraph, table: _core.ForwardingTable | Mapping[str, Any]) -> ForwardingTable:

@@ -16,9 +16,8 @@ template <class T, class A>
 void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const py::object& owner) {
   out[name] = view(array, owner);
 }
-void add_view(py::dict&, const char*, Totals&, const py::object&) {}
-void add_view(py::dict&, const char*, Window&, const py::object&) {}
-void add_view(py::dict&, const char*, LearningTotals&, const py::object&) {}
+template <class T>
+void add_view(py::dict&, const char*, T&, const py::object&) {}
 
 py::dict facts(const Simulation& sim) {
   const Network& net = sim.network();
@@ -124,22 +123,22 @@ py::dict channels(const Simulation& sim) {
 // The routers' fixed properties. `first_port` is the index of the router's port 0 in arrays over all ports.
 py::dict routers(const Simulation& sim) {
   const Network& net = sim.network();
-  std::vector<std::string> names;
   std::vector<u32> region, first_port;
   for (u32 r = 0; r < net.routers; r++) {
-    names.push_back(net.router_name(r));
     region.push_back(net.topology->region(r));
     first_port.push_back(net.port(r, 0));
   }
-  return py::dict("name"_a = names, "group"_a = copied(net.router_group), "region"_a = copied(region),
-                  "first_link"_a = copied(net.first_link), "first_port"_a = copied(first_port));
+  const auto name = [&](u32 r) { return net.router_name(r); };
+  return py::dict("name"_a = names_of(net.routers, name), "group"_a = copied(net.router_group),
+                  "region"_a = copied(region), "first_link"_a = copied(net.first_link),
+                  "first_port"_a = copied(first_port));
 }
 
 py::dict terminals(const Simulation& sim) {
   const Network& net = sim.network();
-  std::vector<std::string> names;
-  for (u32 t = 0; t < net.terminals; t++) names.push_back(net.terminal_name(t));
-  return py::dict("name"_a = names, "router"_a = copied(net.terminal_router), "port"_a = copied(net.terminal_port));
+  const auto name = [&](u32 t) { return net.terminal_name(t); };
+  return py::dict("name"_a = names_of(net.terminals, name), "router"_a = copied(net.terminal_router),
+                  "port"_a = copied(net.terminal_port));
 }
 
 struct SeriesRow {

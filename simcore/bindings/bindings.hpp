@@ -100,6 +100,13 @@ Shape shape(Sizes... sizes) {
   return {static_cast<py::ssize_t>(sizes)...};
 }
 
+template <class Name>
+std::vector<std::string> names_of(u32 count, Name&& name) {
+  std::vector<std::string> names;
+  for (u32 k = 0; k < count; k++) names.push_back(name(k));
+  return names;
+}
+
 // The Python object of an object of the core.
 template <class T>
 py::object owner_of(T& object) {

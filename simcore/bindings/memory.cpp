@@ -3,15 +3,7 @@
 
 namespace {
 
-const char* word_for(Per per) {
-  switch (per) {
-    case Per::kRouter: return "router";
-    case Per::kPort: return "port";
-    case Per::kPacket: return "packet";
-    case Per::kJob: return "job";
-    default: return "network";
-  }
-}
+const char* const kPer[] = {"network", "router", "port", "packet", "job"};  // in the order of Per
 
 // Shape of a memory: its entries (routers, ports of each router, the packet pool, or jobs), then rows and columns.
 // Learned tables always have rows and columns, other memories only if there is more than one.
@@ -46,9 +38,9 @@ py::object memory(Simulation& sim, u32 id, bool writable) {
 py::dict memories(const Simulation& sim) {
   py::dict all;
   for (const MemoryShape& m : sim.network().memories)
-    all[m.name.c_str()] =
-        py::dict("per"_a = word_for(m.per), "meaning"_a = m.meaning, "shape"_a = py::tuple(py::cast(shape_of(sim, m))),
-                 "type"_a = type_of(m).attr("name"), "learned"_a = m.learned);
+    all[m.name.c_str()] = py::dict("per"_a = kPer[static_cast<u32>(m.per)], "meaning"_a = m.meaning,
+                                   "shape"_a = py::tuple(py::cast(shape_of(sim, m))),
+                                   "type"_a = type_of(m).attr("name"), "learned"_a = m.learned);
   return all;
 }
 

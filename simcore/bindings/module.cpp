@@ -68,14 +68,12 @@ PYBIND11_MODULE(_core, m) {
       "topology"_a, "failures"_a = py::none(), "seed"_a = 0);
   m.def(
       "nodes",
-      [](const py::object& topology, const py::object& failures, const py::object& seed, i64 ranks_per_node,
-         i64 nics_per_node, const std::string& node_terminals) {
+      [](const py::object& topology, const py::object& failures, const py::object& seed, const py::dict& workload) {
         Config config = to_network(topology, failures, seed);
-        config.workload.values = {
-            {"ranks_per_node", ranks_per_node}, {"nics_per_node", nics_per_node}, {"node_terminals", node_terminals}};
+        config.workload.values = to_values("workload", workload);
         return without_gil([&] { return count_nodes(config); });
       },
-      "topology"_a, "failures"_a, "seed"_a, "ranks_per_node"_a, "nics_per_node"_a, "node_terminals"_a);
+      "topology"_a, "failures"_a, "seed"_a, "workload"_a);
   bind_collectives(m);
   bind_programs(m);
 
@@ -121,11 +119,7 @@ PYBIND11_MODULE(_core, m) {
       .def("watch", alone([](Simulation& s, u32 terminal, u32 sequence) { s.watch(terminal, sequence); }), "terminal"_a,
            "sequence"_a)
       .def("watch_log", alone([](Simulation& s) { return s.watch_log(); }))
-      .def("state_hash", alone([](Simulation& s) {
-             char text[17];
-             std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(s.hash()));
-             return std::string(text);
-           }))
+      .def("state_hash", alone([](Simulation& s) { return py::str("{:016x}").format(s.hash()); }))
       .def("snapshot", alone([](Simulation& s) { return py::bytes(s.snapshot()); }))
       .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), "snapshot"_a)
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));

@@ -7,7 +7,6 @@ namespace {
 
 using Graph = tables::ChannelGraph;
 using Table = tables::ForwardingTable;
-using Whole = py::array_t<u32, py::array::c_style>;
 
 py::dict of_loads(const tables::Loads& loads) {
   return py::dict("channel"_a = copied(loads.channel), "from_terminal"_a = copied(loads.from_terminal),
@@ -47,21 +46,22 @@ py::dict table_quality(const Table& table, const Graph& graph, const Demand* dem
   return d;
 }
 
-py::array table_bisection(const Table& table, const Graph& graph, const Whole& orders, bool both_ways) {
-  if (orders.ndim() != 2 || orders.shape(1) != static_cast<py::ssize_t>(graph.terminals))
+py::array table_bisection(const Table& table, const Graph& graph, const py::object& orders, bool both_ways) {
+  const Integers rows = integers(orders, "orders");
+  if (rows.ndim() != 2 || rows.shape(1) != static_cast<py::ssize_t>(graph.terminals))
     throw ConfigError("orders: the array must have the shape [patterns, " + std::to_string(graph.terminals) +
                       "], with an order of the terminals per row");
-  const std::vector<u32> all(orders.data(), orders.data() + orders.size());
+  const std::vector<u32> all = integers_of<u32>(rows, "orders");
   return copied(measured(table, graph, [&] { return tables::bisection_bandwidth(graph, table, all, both_ways); }));
 }
 
-py::dict table_congestion(const Table& table, const Graph& graph, const Whole& sources, const Whole& destinations,
-                          const Reals& weights) {
-  if (sources.size() != destinations.size() || sources.size() != weights.size())
+py::dict table_congestion(const Table& table, const Graph& graph, const py::object& source,
+                          const py::object& destination, const Reals& weights) {
+  const auto sources = integers_of<u32>(source, "source"), destinations = integers_of<u32>(destination, "destination");
+  if (sources.size() != destinations.size() || sources.size() != static_cast<std::size_t>(weights.size()))
     throw ConfigError("flows: sources, destinations and weights have different lengths");
   std::vector<tables::Flow> flows;
-  for (py::ssize_t k = 0; k < sources.size(); k++)
-    flows.push_back({sources.data()[k], destinations.data()[k], weights.data()[k]});
+  for (std::size_t k = 0; k < sources.size(); k++) flows.push_back({sources[k], destinations[k], weights.data()[k]});
   const tables::FlowLoads c = measured(table, graph, [&] { return tables::flow_loads(graph, table, flows); });
   return py::dict("flow"_a = copied(c.flow), "endpoint"_a = copied(c.endpoint), "channel"_a = copied(c.channel));
 }

@@ -156,15 +156,10 @@ py::tuple arguments_of(const Demand& demand) {
 }
 
 std::vector<std::string> switch_names(const tables::ChannelGraph& g) {
-  std::vector<std::string> names;
-  for (u32 s = 0; s < g.switches; s++) names.push_back(g.switch_name(s));
-  return names;
+  return names_of(g.switches, [&](u32 s) { return g.switch_name(s); });
 }
-
 std::vector<std::string> terminal_names(const tables::ChannelGraph& g) {
-  std::vector<std::string> names;
-  for (u32 t = 0; t < g.terminals; t++) names.push_back(g.terminal_name(t));
-  return names;
+  return names_of(g.terminals, [&](u32 t) { return g.terminal_name(t); });
 }
 
 }  // namespace

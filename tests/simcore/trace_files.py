@@ -32,7 +32,7 @@ def node(id_: int, kind: str, *, deps: tuple[int, ...] = (), us: int = 0, name: 
     made = messages()[1](id=id_, name=name, type=NODE_TYPES.index(kind), data_deps=deps, duration_micros=us)
     for key, value in attributes.items():
         if key == "comm_type" and isinstance(value, str):
-            value = COLLECTIVES.index(value)
+            value = list(COLLECTIVES).index(value)
         attribute = made.attr.add(name=key)
         if isinstance(value, bool):
             attribute.bool_val = value

@@ -138,8 +138,8 @@ def head_latency(rows: Sequence[Row]) -> float:
     """Mean latency of the head in ns at the lowest load of a curve: packet latency minus serialisation."""
     first = rows[0]
     mean = (first["traffic.packet_bytes"] + first["traffic.packet_bytes_max"]) / 2
-    later = mean - first["router.flit_bytes"]  # bytes behind the head
-    return float(curve(rows, _LATENCY)[1][0]) - later / first["router.link_bandwidth_gb_per_s_host"]
+    behind_head: float = (mean - first["router.flit_bytes"]) / first["router.link_bandwidth_gb_per_s_host"]
+    return float(curve(rows, _LATENCY)[1][0]) - behind_head
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:

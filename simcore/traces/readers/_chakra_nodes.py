@@ -169,11 +169,8 @@ def collective_of(node: Node) -> str | None:
     number = node.number("comm_type")
     if number is not None:
         if not 0 <= number < len(COLLECTIVES):
-            raise ConfigError(
-                f"comm_type {number} does not exist; valid are 0 ({COLLECTIVES[0]}) to {len(COLLECTIVES) - 1} "
-                f"({COLLECTIVES[-1]})"
-            )
-        return COLLECTIVES[number]
+            raise ConfigError(f"comm_type {number} does not exist; valid are 0 (ALL_REDUCE) to 9 (BARRIER)")
+        return list(COLLECTIVES)[number]
     plain = node.name.lower().replace("_", "")
     for name in sorted(COLLECTIVES, key=len, reverse=True):
         if name.lower().replace("_", "") in plain:

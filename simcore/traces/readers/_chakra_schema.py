@@ -26,18 +26,18 @@ NODE_TYPES = [
     "COMM_RECV_NODE",
     "COMM_COLL_NODE",
 ]
-COLLECTIVES = [
-    "ALL_REDUCE",
-    "REDUCE",
-    "ALL_GATHER",
-    "GATHER",
-    "SCATTER",
-    "BROADCAST",
-    "ALL_TO_ALL",
-    "REDUCE_SCATTER",
-    "REDUCE_SCATTER_BLOCK",
-    "BARRIER",
-]
+COLLECTIVES = {  # in the order of the schema, with their names in the core
+    "ALL_REDUCE": "allreduce",
+    "REDUCE": "reduce",
+    "ALL_GATHER": "allgather",
+    "GATHER": "gather",
+    "SCATTER": "scatter",
+    "BROADCAST": "bcast",
+    "ALL_TO_ALL": "alltoall",
+    "REDUCE_SCATTER": "reduce_scatter",
+    "REDUCE_SCATTER_BLOCK": "reduce_scatter",
+    "BARRIER": "barrier",
+}
 _PACKAGE = "ChakraProtoMsg"
 # By message: fields with number and type; `*` marks a repeated field.
 _MESSAGES = {
@@ -62,7 +62,7 @@ def messages() -> tuple[Any, Any]:
         ) from error
     kinds = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="flitgym/chakra.proto", package=_PACKAGE, syntax="proto3")
-    enums = {"NodeType": NODE_TYPES, "CollectiveCommType": COLLECTIVES}
+    enums = {"NodeType": NODE_TYPES, "CollectiveCommType": list(COLLECTIVES)}
     for name, values in enums.items():
         enum = file.enum_type.add(name=name)
         for number, value in enumerate(values):

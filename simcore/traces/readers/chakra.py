@@ -22,21 +22,10 @@ from ..messages import ANY
 from ..reader import Reader, Trace, TraceOptions
 from ._chakra_files import is_group, looks_like_trace, read_groups
 from ._chakra_nodes import Node, collective_of, read_nodes
+from ._chakra_schema import COLLECTIVES
 
 _CPU, _GPU, _COMMUNICATION = 0, 1, 2
 _VERSIONS = {"", "0.0.4", "1.0.0"}
-_CORE_NAMES = {
-    "ALL_REDUCE": "allreduce",
-    "REDUCE": "reduce",
-    "ALL_GATHER": "allgather",
-    "GATHER": "gather",
-    "SCATTER": "scatter",
-    "BROADCAST": "bcast",
-    "ALL_TO_ALL": "alltoall",
-    "REDUCE_SCATTER": "reduce_scatter",
-    "REDUCE_SCATTER_BLOCK": "reduce_scatter",
-    "BARRIER": "barrier",
-}
 _PARTS = {"alltoall", "scatter"}  # `comm_size` is the sum of the parts for all members
 
 
@@ -110,7 +99,7 @@ class _Player:
             self.recorded["operator" if on_cpu else "kernel"] += 1
             return self._recorded(node, after, on_cpu)
         assert kind is not None
-        name = _CORE_NAMES[kind]
+        name = COLLECTIVES[kind]
         if size is None and name != "barrier":
             raise ConfigError(f"{kind} has no attribute comm_size; add the bytes of the rank's input")
         group, members = self._group(rank, node)
