@@ -222,10 +222,12 @@ py::dict packet_columns(const State& s, const std::vector<u32>& packets, std::si
     for (std::size_t k = 0; k < count; k++) out.mutable_data()[k] = field(s.packets[packets[k]]);
     return out;
   };
-  return py::dict("source"_a = column([](const Packet& p) { return p.source; }),
-                  "destination"_a = column([](const Packet& p) { return p.destination; }),
-                  "sequence"_a = column([](const Packet& p) { return p.sequence; }),
-                  "hops"_a = column([](const Packet& p) { return p.hops; }));
+  py::dict d;
+  d["source"] = column([](const Packet& p) { return p.source; });
+  d["destination"] = column([](const Packet& p) { return p.destination; });
+  d["sequence"] = column([](const Packet& p) { return p.sequence; });
+  d["hops"] = column([](const Packet& p) { return p.hops; });
+  return d;
 }
 
 void bind_learning(PySimulation& simulation) {
