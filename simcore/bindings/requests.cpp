@@ -1,8 +1,6 @@
 #include <optional>
 
 #include "exclusive.hpp"
-#include "simcore/network.hpp"
-#include "simcore/state.hpp"
 
 namespace {
 
