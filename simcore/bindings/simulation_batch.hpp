@@ -227,9 +227,16 @@ class SimulationBatch {
   u32 advance_all(u64 most_cycles) {
     count_ = 0;
     most_filed_ = 0;
-    advance_to_decisions(most_cycles);
+    // A single thread reaches the networks in order, so each writes its rows to their place. Pending rows of later
+    // networks move out of the way first.
+    const bool alone = team_size() == 1;
+    if (!alone) advance_together(most_cycles);
+    for (u32 k = 0; alone && k < sims_.size(); k++)
+      if (sims_[k]->state().part.totals.collected && is_ours(*sims_[k]))
+        own_rows(sims_[k]->network(), sims_[k]->batch());
     for (u32 k = 0; k < sims_.size(); k++) {
       place_rows(k);
+      if (alone) advance_alone(k, most_cycles);
       add_rows(k);
       // After a restore to an earlier state, a simulation has filed fewer transitions than before.
       const u64 filed = sims_[k]->state().part.learning.transitions;
@@ -239,10 +246,26 @@ class SimulationBatch {
     waiting_ = count_ > 0;
     return count_;
   }
-  // Advances every network to its next decisions unless it has pending ones, on all threads. The place of a network's
+  // Advances network k to its next decisions unless it has pending ones. Ctrl-C ends a round of cycles.
+  void advance_alone(u32 k, u64 most_cycles) {
+    Errors raised(sims_.size());
+    counts_[k] = 0;
+    try {
+      for (u64 done = 0; counts_[k] == 0 && done < most_cycles; done += kRound) {
+        if (done > 0) check_signals();
+        advance(k, std::min<u64>(kRound, most_cycles - done));
+      }
+    } catch (...) {
+      count_ = 0;
+      raised[k] = std::current_exception();
+      rethrow(raised);
+      throw;
+    }
+  }
+  // The same for all networks, on all threads. The place of a network's
   // rows depends on the networks before it, so each network first writes its rows into its own memory. The threads work
   // in rounds, and Ctrl-C ends a round.
-  void advance_to_decisions(u64 most_cycles) {
+  void advance_together(u64 most_cycles) {
     for (Simulation* sim : sims_) {
       if (!sim->state().part.totals.collected) sim->batch().decisions.count = 0;  // old rows need not move
       own_rows(sim->network(), sim->batch());
