@@ -41,56 +41,52 @@ void check_network(const Section& network, const std::vector<std::string>& routi
 }
 
 void check_scene(const Values& router, i64 packet_flits, const std::string& traffic, Cycle cycles) {
-  check_network(small_network(), kRoutings, router, {traffic, {{"packet_bytes", bytes_of(packet_flits)}}}, cycles);
+  check_network(small_network(), kRoutings, router, {traffic, {{"packet_flits", packet_flits}}}, cycles);
 }
 void check_hyperx(const Values& router, const Section& traffic, Cycle cycles) {
   check_network(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), kHyperXRoutings, router, traffic,
                 cycles);
 }
 
-const Values kSizes = {{"packet_bytes_max", bytes_of(16)}};
+const Values kSizes = {{"packet_flits", 1}, {"packet_flits_max", 16}};
 
 TEST(conservation_input_queued) { check_scene(input_queued(), 1, "adversarial", 800); }
 TEST(conservation_hpdc21) { check_scene(hpdc21(), 1, "adversarial", 1500); }
 TEST(conservation_sc22) { check_scene(sc22(), 4, "adversarial", 800); }
 TEST(conservation_packet_crossbar) {
   check_scene(packet_crossbar(sc22()), 4, "adversarial", 800);
-  check_hyperx(
-      packet_crossbar(merge(input_queued(), {{"input_buffer_flits", i64{40}}, {"arbiter", std::string("age")}})),
-      {"uniform", kSizes}, 300);
+  check_hyperx(packet_crossbar(merge(input_queued(), {{"input_buffer_flits", 40}, {"arbiter", "age"}})),
+               {"uniform", kSizes}, 300);
 }
 TEST(conservation_wormhole) { check_scene(small_wormhole(), 5, "adversarial", 600); }
 TEST(conservation_shallow_cut_through) {
   check_scene(
-      merge(input_queued(),
-            {{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{3}}, {"link_latency_ns_global", 20.0}}),
+      merge(input_queued(), {{"input_buffer_flits", 3}, {"output_buffer_flits", 3}, {"link_latency_ns_global", 20.0}}),
       3, "uniform", 600);
 }
 TEST(conservation_age_arbiter_and_spare_vcs) {
-  check_scene(merge(small_wormhole(), {{"arbiter", std::string("age")}}), 3, "uniform", 400);
-  check_scene(merge(small_wormhole(), {{"vcs", i64{12}}}), 3, "uniform", 400);
+  check_scene(merge(small_wormhole(), {{"arbiter", "age"}}), 3, "uniform", 400);
+  check_scene(merge(small_wormhole(), {{"vcs", 12}}), 3, "uniform", 400);
 }
 
 TEST(conservation_sc19) { check_hyperx(sc19(), {"tornado", kSizes}, 700); }
 TEST(conservation_sc19_shallow) {
-  check_hyperx(
-      merge(sc19(),
-            {{"input_buffer_flits", i64{16}}, {"output_buffer_flits", i64{16}}, {"link_latency_ns_local", 9.0}}),
-      {"uniform", kSizes}, 400);
+  check_hyperx(merge(sc19(), {{"input_buffer_flits", 16}, {"output_buffer_flits", 16}, {"link_latency_ns_local", 9.0}}),
+               {"uniform", kSizes}, 400);
 }
 TEST(conservation_hyperx_wormhole) {
   for (const std::string arbiter : {"age", "round_robin"})
-    check_hyperx(merge(small_wormhole(), {{"arbiter", arbiter}, {"nic_buffer_flits", i64{20}}}),
-                 {"adversarial", kSizes}, 300);
+    check_hyperx(merge(small_wormhole(), {{"arbiter", arbiter}, {"nic_buffer_flits", 20}}), {"adversarial", kSizes},
+                 300);
 }
 TEST(conservation_hyperx_input_queued) {
-  check_hyperx(merge(input_queued(), {{"input_buffer_flits", i64{4}}}), {"uniform", {}}, 400);
+  check_hyperx(merge(input_queued(), {{"input_buffer_flits", 4}}), {"uniform", {}}, 400);
 }
 
 // A packet is longer than the buffers and credits count packets, so its tail could not follow its head. The router
 // carries the packet or is refused before cycle 0.
 TEST(packets_longer_than_the_buffers_with_packet_credits) {
-  const Values router = merge(small_wormhole(), {{"credit_granularity", std::string("packet")}});
+  const Values router = merge(small_wormhole(), {{"credit_granularity", "packet"}});
   const auto carry = [&] {
     Simulation sim(config(small_network(), router, {"minimal", {}}, planned({{0, 10}}, 5)));
     sim.run(1);

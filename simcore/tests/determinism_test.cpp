@@ -8,15 +8,15 @@ using namespace scenes;
 
 Config loaded(const std::string& routing, u64 seed = 3, const Values& router = hpdc21(),
               const Section& network = small_network()) {
-  return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", i64{1}}}}, seed);
+  return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", 1}}}, seed);
 }
 
 // HyperX with the router of the SC'19 study: random packet sizes, many VCs, age arbitration, packets that are routed
 // again.
 Config loaded_hyperx(const std::string& routing) {
   return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}),
-                merge(sc19(), {{"input_buffer_flits", i64{20}}, {"output_buffer_flits", i64{16}}}), {routing, {}},
-                {"uniform", {{"load", 0.9}, {"packet_bytes_max", bytes_of(16)}}}, 3);
+                merge(sc19(), {{"input_buffer_flits", 20}, {"output_buffer_flits", 16}}), {routing, {}},
+                {"uniform", {{"load", 0.9}, {"packet_flits_max", 16}}}, 3);
 }
 
 TEST(same_seed_same_hash) {
@@ -65,14 +65,6 @@ TEST(snapshot_restores_and_runs_in_lockstep) {
     sim.run(100);
     CHECK_EQ(sim.hash(), fresh.hash());
   }
-}
-
-// The networks differ only in a channel's delay. A restored delay line would release its events at the wrong time.
-TEST(snapshot_of_other_link_latency_is_refused) {
-  Simulation sim(loaded("minimal", 3, input_queued()));
-  sim.run(300);
-  Simulation other(loaded("minimal", 3, merge(input_queued(), {{"link_latency_ns_local", 20.0}})));
-  CHECK_THROWS(ConfigError, other.restore(sim.snapshot()), "another");
 }
 
 TEST(no_snapshot_between_the_halves_of_a_cycle) {

@@ -1,11 +1,7 @@
 // The example files of docs/extending are compiled into these tests, so the tests of the registry find their
 // components. The cases here check the purpose of each example against numbers worked out by hand, and the errors that
 // the pages show.
-#include <cmath>
-
 #include "simcore/learning.hpp"
-#include "simcore/registry.hpp"
-#include "simcore/stats.hpp"
 #include "simcore/topology/dragonfly.hpp"
 #include "simcore/workload.hpp"
 #include "support/crafted.hpp"
@@ -34,10 +30,6 @@ TEST(example_cube_connected_cycles_have_the_published_diameter) {
     CHECK_EQ(links[1], net->routers);
     CHECK_EQ(net->graphs[0]->diameter, d < 4 ? 2 * d : 2 * d + d / 2 - 2);
   }
-  CHECK_THROWS(ConfigError, uniform_network(cycles(1), {"minimal", {}}),
-               "topology.cube_connected_cycles.dimensions: 1 is outside 2 .. 20");
-  CHECK_THROWS(ConfigError, uniform_network({"cube_connected_cycles", {{"dimension", i64{4}}}}, {"minimal", {}}),
-               "did you mean 'dimensions'");
 }
 
 // One of n minimal ports is full. A packet takes it if both draws name it, with probability 1 / n^2.
@@ -52,16 +44,14 @@ TEST(example_two_choices_take_the_full_port_once_in_n_squared) {
     const double part = 1.0 / (n * n);
     CHECK_NEAR(taken / packets, part, 4 * std::sqrt(part * (1 - part) / packets));
   }
-  CHECK_THROWS(ConfigError, uniform_network(small_network(), {"two_choice", {}}), "did you mean 'two_choices'");
-  CHECK_THROWS(ConfigError,
-               uniform_network(small_network(), {"two_choices", {{"congestion", std::string("output_queue")}}}),
+  CHECK_THROWS(ConfigError, uniform_network(small_network(), {"two_choices", {{"congestion", "output_queue"}}}),
                "routing.two_choices.congestion: output_queue is always 0");
 }
 
 // Groups have a routers. Where a packet enters a group and continues by a local link, the candidates are all a - 1
 // local ports. Elsewhere it is only the minimal port.
 TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
-  Lone x(uniform_network(small_network(), {"external", {{"relation", std::string("local_detours")}}}));
+  Lone x(uniform_network(small_network(), {"external", {{"relation", "local_detours"}}}));
   const Dragonfly& df = as_dragonfly(x.net);
   u32 all = 0, one = 0;
   for (u32 source = 0; source < x.net.terminals; source += df.p)
@@ -82,16 +72,14 @@ TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
       }
     }
   CHECK(all > 1000 && one > 1000);
-  CHECK_THROWS(ConfigError,
-               uniform_network(hyperx_section({4, 4}, 1), {"external", {{"relation", std::string("local_detours")}}}),
+  CHECK_THROWS(ConfigError, uniform_network(hyperx_section({4, 4}, 1), {"external", {{"relation", "local_detours"}}}),
                "routing.external.relation: unknown value 'local_detours'", "on topology 'hyperx' there are");
 }
 
-// Of N terminals S are servers. A server receives f N / S + 1 - f of the mean, another terminal 1 - f. With f = 1 all
-// traffic goes to the S servers, so at most S / N is accepted.
+// Of N terminals S are servers. A server receives f N / S + 1 - f of the mean, another terminal 1 - f.
 TEST(example_storage_sends_its_part_to_the_servers) {
   const auto pattern = [](double fraction, double load) {
-    return Section{"storage", {{"fraction", fraction}, {"group", i64{3}}, {"load", load}}};
+    return Section{"storage", {{"fraction", fraction}, {"group", 3}, {"load", load}}};
   };
   Simulation sim(config(small_network(), input_queued(), {"minimal", {}}, pattern(0.1, 0.25)));
   sim.run(2000);
@@ -106,16 +94,8 @@ TEST(example_storage_sends_its_part_to_the_servers) {
   const double mean = 20000 * 0.25;
   CHECK_NEAR(servers / 8, mean * (0.1 * 72 / 8 + 0.9), 0.02 * mean);
   CHECK_NEAR(others / 64, mean * 0.9, 0.02 * mean);
-
-  Simulation full(config(small_network(), input_queued(), {"minimal", {}}, pattern(1, 0.5)));
-  full.run(3000);
-  full.begin_window();
-  full.run(3000);
-  full.end_window();
-  const double accepted = statistics(full.network(), full.state()).at("accepted_load");
-  CHECK_FOR(accepted <= 8.0 / 72 + 1e-9 && accepted > 0.8 * 8 / 72, std::to_string(accepted));
   CHECK_THROWS(ConfigError,
-               build(config(small_network(), input_queued(), {"minimal", {}}, {"storage", {{"group", i64{9}}}})),
+               build(config(small_network(), input_queued(), {"minimal", {}}, {"storage", {{"group", 9}}})),
                "traffic.storage.group: 9 is not a group of topology 'dragonfly'; valid groups: 0 .. 8");
 }
 
@@ -124,16 +104,11 @@ TEST(example_pipeline_takes_the_time_of_its_bubble) {
   for (const i64 stages : {1, 2, 5, 8})
     for (const i64 micro_batches : {1, 4, 9}) {
       Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
-      c.workload.values = {{"host", std::string("loggops")},
-                           {"network", std::string("none")},
-                           {"loggops_L_ns", 0.0},
-                           {"loggops_o_ns", 0.0},
-                           {"loggops_g_ns", 0.0},
-                           {"loggops_G_ns_per_byte", 0.0}};
+      c.workload.values = {{"host", "loggops"},   {"network", "none"},   {"loggops_L_ns", 0.0},
+                           {"loggops_o_ns", 0.0}, {"loggops_g_ns", 0.0}, {"loggops_G_ns_per_byte", 0.0}};
       c.workload.jobs = {
           {"training",
-           {"pipeline",
-            {{"ranks", stages}, {"micro_batches", micro_batches}, {"iterations", i64{3}}, {"compute_ns", i64{700}}}},
+           {"pipeline", {{"ranks", stages}, {"micro_batches", micro_batches}, {"iterations", 3}, {"compute_ns", 700}}},
            nullptr,
            {}}};
       Simulation sim(c);
@@ -146,8 +121,8 @@ TEST(example_pipeline_takes_the_time_of_its_bubble) {
 // The load jumps from 0 to 12 flits and stays. When the agent looks again after a time t, the mean is 12 t / (t + 1000
 // ns). The rise is the difference to 12.
 TEST(example_trend_sees_a_queue_that_grows) {
-  const Config c = config(small_network(), merge(input_queued(), {{"input_buffer_flits", i64{48}}}),
-                          {"random", {{"observation", std::string("trend")}}}, {"uniform", {}});
+  const Config c = config(small_network(), merge(input_queued(), {{"input_buffer_flits", 48}}),
+                          {"random", {{"observation", "trend"}}}, {"uniform", {}});
   for (const Cycle wait : {0u, 1000u, 3000u}) {
     Lone x(build(c));
     const Place at = x.send(0, 70);
@@ -162,18 +137,15 @@ TEST(example_trend_sees_a_queue_that_grows) {
       CHECK_NEAR(x.batch.decisions.observation[2 * k + 1], 12.0 / 48 - mean, 1e-6);
     }
   }
-  CHECK_THROWS(ConfigError, uniform_network(small_network(), {"random", {{"observation", std::string("trends")}}}),
-               "did you mean 'trend'");
 }
 
 // A higher toll changes a reward by the toll times the hops. In the same run, each difference is a whole number of
 // hops, from 1 to the longest path.
 TEST(example_delay_and_hops_charges_for_every_hop) {
   const auto run = [](double toll) {
-    Simulation sim(
-        config(small_network(), input_queued(),
-               {"random", {{"reward", std::string("delay_and_hops")}, {"toll", toll}, {"record", i64{4096}}}},
-               {"uniform", {{"load", 0.2}}}));
+    Simulation sim(config(small_network(), input_queued(),
+                          {"random", {{"reward", "delay_and_hops"}, {"toll", toll}, {"record", 4096}}},
+                          {"uniform", {{"load", 0.2}}}));
     sim.run(1500);
     const u64 rows = std::min<u64>(sim.state().part.learning.transitions, 4096);
     return std::vector<float>(sim.state().ring_reward.begin(),
@@ -194,8 +166,7 @@ TEST(example_delay_and_hops_charges_for_every_hop) {
 // Two leaves under n spines with one terminal on each side. A hash puts a destination on each spine with probability 1
 // / n.
 TEST(example_hashed_tables_are_minimal_and_spread_like_balls_in_bins) {
-  const tables::ChannelGraph g =
-      graph_of({"fat_tree", {{"children", std::vector<double>{32, 4}}, {"parents", std::vector<double>{1, 8}}}});
+  const tables::ChannelGraph g = graph_of(tree({32, 4}, {1, 8}));
   u32 most = 0, least = ~0u;
   for (const i64 seed : {1, 2, 3}) {
     const tables::ForwardingTable table = made(g, "hashed", {{"hash_seed", seed}});
@@ -208,7 +179,6 @@ TEST(example_hashed_tables_are_minimal_and_spread_like_balls_in_bins) {
       if (n > 0) most = std::max(most, n), least = std::min(least, n);
   }
   CHECK(least < 12 && most > 12);  // an even distribution gives 12 of the 96 destinations to each
-  CHECK_THROWS(ConfigError, made(g, "hashd"), "did you mean 'hashed'");
 }
 
 }  // namespace examples_test

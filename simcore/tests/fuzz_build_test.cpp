@@ -1,7 +1,4 @@
 // Damaged GOAL schedules and configurations. Each is refused, or it is read, built and run for a while.
-#include <map>
-#include <sstream>
-
 #include "readers/goal.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/registry.hpp"
@@ -97,12 +94,10 @@ DEEP_TEST(fuzz_configuration) {
   std::vector<std::string> corpus = {
       text_of(config(small_network(), hpdc21(), {"q_adaptive", {{"alpha", 0.2}}}, {"adversarial", {{"load", 0.4}}})),
       text_of(config(hyperx_section({4, 4}, 2, {{"links", std::vector<double>{2}}}), sc19(), {"omni_war", {}},
-                     {"uniform", {{"packet_bytes", bytes_of(16)}}})),
+                     {"uniform", {{"packet_flits", 16}}})),
       text_of(config(
-          dragonfly_section(2, 4, 2, 5, {{"arrangement", std::string("palmtree")}, {"links_per_group_pair", i64{2}}}),
-          small_wormhole(),
-          {"policy",
-           {{"hidden", std::vector<double>{8, 8}}, {"record", i64{100}}, {"observation", std::string("path+queues")}}},
+          dragonfly_section(2, 4, 2, 5, {{"arrangement", "palmtree"}, {"links_per_group_pair", 2}}), small_wormhole(),
+          {"policy", {{"hidden", std::vector<double>{8, 8}}, {"record", 100}, {"observation", "path+queues"}}},
           {"mixed",
            {{"load", 0.3},
             {"load_step_times_ns", std::vector<double>{50}},
@@ -110,9 +105,9 @@ DEEP_TEST(fuzz_configuration) {
   };
   for (const char* name : {"halo3d", "ur", "collective", "lulesh"}) {
     Config c = config(small_network(), sc22(), {"par", {}}, {"", {}});
-    c.workload = {{{"host", std::string(corpus.size() % 2 ? "mpi" : "loggops")}, {"packet_bytes", i64{512}}},
-                  {{"a", {name, {{"ranks", i64{27}}, {"iterations", i64{2}}}}, nullptr, {}},
-                   {"b", {"dl", {{"ranks", i64{8}}, {"bytes", i64{3000}}}}, nullptr, {}}}};
+    c.workload = {{{"host", std::string(corpus.size() % 2 ? "mpi" : "loggops")}, {"packet_bytes", 512}},
+                  {{"a", {name, {{"ranks", 27}, {"iterations", 2}}}, nullptr, {}},
+                   {"b", {"dl", {{"ranks", 8}, {"bytes", 3000}}}, nullptr, {}}}};
     corpus.push_back(text_of(c));
   }
   auto words = testing::words_of(
@@ -140,8 +135,7 @@ DEEP_TEST(fuzz_goal) {
       "num_ranks 3 // a comment\nrank 0 {\na: recv 70000b from -1 tag -1\nb: calc 1 cpu 2\nb irequires a\n}\nrank 1 { "
       "/* two */\n"
       "a: send 70000b to 0 nic 1\n}\nrank 2 {\n}\n",
-      workload::write_goal(
-          *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif", 0)),
+      workload::write_goal(*motif_program({"collective", {{"ranks", 6}, {"collective", "alltoall"}}}, "motif", 0)),
   };
   const auto words = testing::words_of(
       "num_ranks~rank~calc~send~recv~requires~irequires~b~to~from~tag~cpu~nic~{~}~-1~0~255~256~4294967295~"
@@ -154,7 +148,7 @@ DEEP_TEST(fuzz_goal) {
     if (program->ranks > 72) return;
     for (const char* host : {"mpi", "loggops"}) {
       Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
-      c.workload = {{{"host", std::string(host)}}, {{"a", {}, program, {}}}};
+      c.workload = {{{"host", host}}, {{"a", {}, program, {}}}};
       Simulation sim(c);
       sim.run_workload(3000);
       ran++;

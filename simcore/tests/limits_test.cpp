@@ -2,14 +2,11 @@
 // memory is refused before it is allocated.
 #include "simcore/limits.hpp"
 
-#include <chrono>
 #include <ctime>
 
 #include "readers/array_program.hpp"
 #include "readers/goal.hpp"
-#include "simcore/workload.hpp"
-#include "support/scenes.hpp"
-#include "test.hpp"
+#include "support/jobs.hpp"
 
 namespace limits_test {
 
@@ -32,13 +29,7 @@ Config small(Section topology, Section routing) {
   return config(std::move(topology), input_queued(), std::move(routing), {"uniform", {}});
 }
 
-Config jobs(std::vector<JobSection> list, Values values = {}, Section topology = small_network()) {
-  Config c = config(std::move(topology), sc22(), {"minimal", {}}, {"", {}});
-  c.workload = {std::move(values), std::move(list)};
-  return c;
-}
-
-const Values kLogGops{{"host", std::string("loggops")}, {"network", std::string("none")}};
+const Values kLogGops{{"host", "loggops"}, {"network", "none"}};
 
 std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
   const std::vector<i64> zero{0}, size{ns}, times{repeats};
@@ -54,8 +45,8 @@ std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
 
 TEST(interrupted_runs_end_in_the_same_bits) {
   // Interrupts both among the host events of a cycle and between cycles.
-  const auto both = jobs({{"a", {}, repeated_calc(500000, 0), {}},
-                          {"b", {"ur", {{"ranks", i64{40}}, {"iterations", i64{20}}}}, nullptr, {}}});
+  const auto both = with_jobs(
+      {{"a", {}, repeated_calc(500000, 0), {}}, {"b", {"ur", {{"ranks", 40}, {"iterations", 20}}}, nullptr, {}}});
   constexpr u32 kCycles = 40000;
   Simulation whole(both), parts(both);
   whole.run(kCycles);
@@ -78,9 +69,9 @@ TEST(interrupted_runs_end_in_the_same_bits) {
 
 TEST(interrupted_decisions_are_made_again) {
   // The policy is so wide that its decisions are interrupted, too.
-  Config c = config(small_network(), input_queued(),
-                    {"policy", {{"hidden", std::vector<double>{256, 256}}, {"record", i64{256}}}},
-                    {"uniform", {{"load", 0.2}}});
+  Config c =
+      config(small_network(), input_queued(), {"policy", {{"hidden", std::vector<double>{256, 256}}, {"record", 256}}},
+             {"uniform", {{"load", 0.2}}});
   Simulation whole(c), parts(c);
   for (Simulation* sim : {&whole, &parts})
     for (std::size_t k = 0; k < sim->state().weights.size(); k++)
@@ -109,7 +100,7 @@ TEST(memory_estimates_fit_states) {
   };
   fits(small(network_1056(), {"minimal", {}}));
   fits(config(network_1056(), sc22(), {"q_adaptive", {}}, {"uniform", {}}));
-  fits(small(network_1056(), {"agent", {{"record", i64{100000}}}}));
+  fits(small(network_1056(), {"agent", {{"record", 100000}}}));
 }
 
 TEST(host_chains_of_any_length) {
@@ -119,7 +110,7 @@ TEST(host_chains_of_any_length) {
     text += "c" + std::to_string(k) + ": calc 0\nc" + std::to_string(k) + " irequires c" + std::to_string(k - 1) + "\n";
   const auto chain = workload::read_goal(text + "}\n", "chain");
   for (const Values& values : {Values{}, kLogGops}) {
-    Simulation sim(jobs({{"a", {}, chain, {}}}, values));
+    Simulation sim(with_jobs({{"a", {}, chain, {}}}, values));
     CHECK(sim.run_workload(10));
     CHECK_EQ(sim.state().ranks[0].finished, 0u);
   }
@@ -132,7 +123,7 @@ TEST(loggops_many_calcs_at_once) {
   for (u32 k = 0; k < n; k++) text += "calc " + std::to_string(1 + k % 7) + "\n";
   u64 sum = 0;
   for (u32 k = 0; k < n; k++) sum += 1 + k % 7;
-  Simulation sim(jobs({{"a", {}, workload::read_goal(text + "}\n", "many"), {}}}, kLogGops));
+  Simulation sim(with_jobs({{"a", {}, workload::read_goal(text + "}\n", "many"), {}}}, kLogGops));
   const double seconds = seconds_of([&] { CHECK(sim.run_workload(10000000)); });
   CHECK_EQ(sim.state().ranks[0].finished, sum * 1000);
   CHECK_EQ(sim.state().hosts[0].free_waiting.size(), sim.state().hosts[0].waiting.size());

@@ -86,9 +86,6 @@ TEST(memory_begins_as_declared) {
   CHECK_EQ(all_of<float>(sim, "test_load").size(), sim.network().router_ports);
   CHECK(std::ranges::all_of(all_of<float>(sim, "test_load"), [](float x) { return x == 0.5f; }));
   CHECK(all_of<double>(sim, "test_share").size() == 1 && all_of<double>(sim, "test_share")[0] == 1);
-  const std::string message =
-      CHECK_THROWS(ConfigError, find_memory(sim.network(), "test_fist"), "did you mean 'test_first'");
-  CHECK(message.find("test_share") != std::string::npos);
   Network net;
   declare<u32>(net, shape("twice", Per::kNetwork, 0, 1));
   CHECK_THROWS(CoreError, declare<u8>(net, shape("twice", Per::kRouter, 0, 1)), "twice");

@@ -1,11 +1,6 @@
 // Jobs on a partitioned network. The hosts of a partition are simulated with it, and ranks communicate only by packets.
-#include <algorithm>
-
 #include "readers/goal.hpp"
-#include "simcore/stats.hpp"
-#include "simcore/workload.hpp"
-#include "support/scenes.hpp"
-#include "test.hpp"
+#include "support/jobs.hpp"
 
 namespace partition_jobs_test {
 
@@ -15,8 +10,6 @@ struct Case {
   std::string name;
   Config config;
 };
-
-JobSection motif(const std::string& name, Values values) { return {name, {name, std::move(values)}, nullptr, {}}; }
 
 // Every rank sends to every rank and itself: large, small and empty messages, receives from any source, and
 // computations that overlap.
@@ -44,39 +37,35 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   const auto add = [&](const std::string& name, Values router, const std::string& routing, Values values,
                        std::vector<JobSection> jobs) {
-    Config c = config(small_network(), std::move(router), {routing, {}}, {"", {}});
-    c.workload = {std::move(values), std::move(jobs)};
-    all.push_back({name, std::move(c)});
+    all.push_back({name, with_jobs(std::move(jobs), std::move(values), small_network(), routing, std::move(router))});
   };
   const auto halo = [](i64 ranks, i64 bytes) {
-    return motif("halo3d", {{"ranks", ranks}, {"iterations", i64{2}}, {"bytes", bytes}});
+    return motif("halo3d", {{"ranks", ranks}, {"iterations", 2}, {"bytes", bytes}});
   };
   const auto everyone = [](u32 ranks) {
-    return JobSection{"everyone", {}, workload::read_goal(everyone_to_everyone(ranks), "everyone"), {}};
+    return given("everyone", workload::read_goal(everyone_to_everyone(ranks), "everyone"));
   };
   const i64 once = 1;
-  const Values fft = {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", once}, {"ns_per_element", 0.1}};
-  const Values lulesh = {{"ranks", i64{27}}, {"iterations", once}, {"slices", i64{3}}, {"size_scale", 0.2}};
-  const Values random = {{"ranks", i64{40}}, {"iterations", i64{20}}};
-  const Values stencil = {{"ranks", i64{32}}, {"iterations", once}, {"size_scale", 0.005}};
-  const Values reduce = {{"ranks", i64{30}}, {"iterations", i64{2}}, {"bytes", i64{5000}}};
-  const Values late = {{"ranks", i64{8}}, {"iterations", i64{2}}, {"bytes", i64{20000}}, {"start_ns", 900.0}};
-  const Values waves = {{"ranks", i64{36}}, {"iterations", once}, {"nz", i64{20}}, {"nx", i64{400}}};
-  const Values loggops = {{"host", std::string("loggops")},
-                          {"loggops_S_bytes", i64{10000}},
-                          {"loggops_o_ns", 20.0},
-                          {"loggops_g_ns", 10.0}};
+  const Values fft = {{"ranks", 36}, {"n", 32}, {"iterations", once}, {"ns_per_element", 0.1}};
+  const Values lulesh = {{"ranks", 27}, {"iterations", once}, {"slices", 3}, {"size_scale", 0.2}};
+  const Values random = {{"ranks", 40}, {"iterations", 20}};
+  const Values stencil = {{"ranks", 32}, {"iterations", once}, {"size_scale", 0.005}};
+  const Values reduce = {{"ranks", 30}, {"iterations", 2}, {"bytes", 5000}};
+  const Values late = {{"ranks", 8}, {"iterations", 2}, {"bytes", 20000}, {"start_ns", 900.0}};
+  const Values waves = {{"ranks", 36}, {"iterations", once}, {"nz", 20}, {"nx", 400}};
+  const Values loggops = {
+      {"host", "loggops"}, {"loggops_S_bytes", 10000}, {"loggops_o_ns", 20.0}, {"loggops_g_ns", 10.0}};
   add("par sc22 fft3d and halo3d", sc22(), "par", {}, {motif("fft3d", fft), halo(27, 20000)});
-  add("q_adaptive packet crossbar lulesh and ur", packet_crossbar(sc22()), "q_adaptive",
-      {{"nic_order", std::string("packet")}}, {motif("lulesh", lulesh), motif("ur", random)});
+  add("q_adaptive packet crossbar lulesh and ur", packet_crossbar(sc22()), "q_adaptive", {{"nic_order", "packet"}},
+      {motif("lulesh", lulesh), motif("ur", random)});
   add("q_adaptive sc22 stencil5d and halo3d", sc22(), "q_adaptive", {}, {motif("stencil5d", stencil), halo(27, 9000)});
   add("minimal hpdc21 dl, mostly computing", hpdc21(), "minimal", {{"blame", false}}, {motif("dl", reduce)});
   add("loggops valiant_router all kinds of receives", hpdc21(), "valiant_router", loggops,
       {everyone(24), motif("halo3d", late)});
-  add("par packet crossbar all kinds of receives", packet_crossbar(sc22()), "par",
-      {{"header_bytes_rendezvous", i64{600}}}, {everyone(31), motif("lu", waves)});
+  add("par packet crossbar all kinds of receives", packet_crossbar(sc22()), "par", {{"header_bytes_rendezvous", 600}},
+      {everyone(31), motif("lu", waves)});
   Config decided = all.front().config;
-  decided.routing = {"policy", {{"observation", std::string("relative_use+path")}, {"temperature", 1.0}}};
+  decided.routing = {"policy", {{"observation", "relative_use+path"}, {"temperature", 1.0}}};
   all.push_back({"policy sc22 fft3d and halo3d", decided});
   decided.routing = {"ugal_global", {}};
   all.push_back({"ugal_global sc22 fft3d and halo3d", decided});
@@ -206,8 +195,8 @@ TEST(idle_cycles_are_skipped_in_all_partitions_at_once) {
   const char* const text =
       "num_ranks 2\nrank 0 {\nc: calc 3000000\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n";
   const auto program = workload::read_goal(text, "idle");
-  Config c = config(small_network(), hpdc21(), {"q_adaptive", {}}, {"", {}});
-  c.workload = {{{"packet_bytes", i64{128}}}, {{"idle", {}, program, {0, 71}}}};
+  const Config c =
+      with_jobs({given("idle", program, {0, 71})}, {{"packet_bytes", 128}}, small_network(), "q_adaptive", hpdc21());
   for (const u32 parts : {1u, 3u}) {
     Simulation sim(cut(c, parts)), walked(cut(c, parts));
     CHECK_EQ(sim.network().partitions(), parts);
@@ -229,18 +218,15 @@ TEST(idle_cycles_are_skipped_in_all_partitions_at_once) {
 
 TEST(some_workloads_keep_the_network_whole) {
   const auto parts = [](Values values) {
-    Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
-    c.workload = {std::move(values), {motif("halo3d", {{"ranks", i64{8}}})}};
-    c.partitions = 4;
-    return Simulation(c).network().partitions();
+    return Simulation(cut(with_jobs({motif("halo3d", {{"ranks", 8}})}, std::move(values)), 4)).network().partitions();
   };
   const auto loggops = [](double o, double g) {
-    return Values{{"host", std::string("loggops")}, {"loggops_o_ns", o}, {"loggops_g_ns", g}};
+    return Values{{"host", "loggops"}, {"loggops_o_ns", o}, {"loggops_g_ns", g}};
   };
   CHECK_EQ(parts({}), 4u);
   CHECK_EQ(parts({{"blame", false}}), 4u);
   CHECK_EQ(parts({{"message_matrix", true}}), 1u);
-  CHECK_EQ(parts({{"host", std::string("loggops")}, {"network", std::string("none")}}), 1u);
+  CHECK_EQ(parts({{"host", "loggops"}, {"network", "none"}}), 1u);
   CHECK_EQ(parts(loggops(1, 0)), 4u);
   CHECK_EQ(parts(loggops(0, 1)), 4u);
   CHECK_EQ(parts(loggops(0, 0)),

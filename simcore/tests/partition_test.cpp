@@ -1,11 +1,7 @@
 // Partitions and threads: the results do not depend on the number of partitions, threads or calls of run().
-#include <algorithm>
-#include <numeric>
-
 #include "core/partition_runner.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
-#include "simcore/stats.hpp"
 #include "simcore/team.hpp"
 #include "support/crafted.hpp"
 
@@ -24,7 +20,7 @@ Section small(const std::string& topology) { return {topology, registry<Topology
 // recover.
 std::vector<Case> cases() {
   const Section uniform = {"uniform", {{"load", 0.5}}},
-                mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_bytes_max", bytes_of(5)}}};
+                mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_flits_max", 5}}};
   const Section adversarial = {"adversarial", {{"load", 0.3}}}, hot = {"hotspot", {{"load", 0.3}}};
   std::vector<Case> all;
   const auto add = [&](const std::string& name, Config c) { all.push_back({name, std::move(c)}); };
@@ -34,9 +30,9 @@ std::vector<Case> cases() {
       add(std::string("dragonfly ") + routing + ' ' + router, config(small_network(), values, {routing, {}}, uniform));
   add("dragonfly q_adaptive adversarial", config(small_network(), hpdc21(), {"q_adaptive", {}}, adversarial));
   add("dragonfly par sc22",
-      config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_bytes", bytes_of(4)}}}));
+      config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_flits", 4}}}));
   add("dragonfly par sc22 packet crossbar", config(small_network(), packet_crossbar(sc22()), {"par", {}},
-                                                   {"uniform", {{"load", 0.9}, {"packet_bytes_max", bytes_of(4)}}}));
+                                                   {"uniform", {{"load", 0.9}, {"packet_flits_max", 4}}}));
   add("dragonfly wormhole", config(small_network(), small_wormhole(), {"minimal", {}}, mixed_sizes));
   add("dragonfly q_adaptive wormhole", config(small_network(), small_wormhole(), {"q_adaptive", {}}, mixed_sizes));
   add("dragonfly minimal hotspot", config(small_network(), input_queued(), {"minimal", {}}, hot));
@@ -49,22 +45,18 @@ std::vector<Case> cases() {
   for (const char* observation : {"relative_use+path", "relative+relative_lost", "progress+q_values+router+queues"})
     add(std::string("dragonfly policy ") + observation,
         config(small_network(), hpdc21(),
-               {"policy",
-                {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", std::string(observation)}}},
+               {"policy", {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", observation}}},
                uniform));
   add("dragonfly ugal_global", config(small_network(), hpdc21(), {"ugal_global", {}}, adversarial));
   add("dragonfly policy remote_queues",
-      config(
-          small_network(), input_queued(),
-          {"policy",
-           {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", std::string("remote_queues")}}},
-          adversarial));
+      config(small_network(), input_queued(),
+             {"policy", {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", "remote_queues"}}},
+             adversarial));
   Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
-  failing.failures = {{"events", std::string("0.05@1000-2500,0.05@1801")}};
+  failing.failures = {{"events", "0.05@1000-2500,0.05@1801"}};
   add("dragonfly with links that go down and up", failing);
-  failing.routing = {
-      "policy",
-      {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", std::string("remote_queues")}}};
+  failing.routing = {"policy",
+                     {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", "remote_queues"}}};
   add("dragonfly policy remote_queues with links that go down and up", failing);
   failing.routing = {"table", {}};
   add("a table on a dragonfly with links that go down and up", failing);
@@ -179,8 +171,7 @@ TEST(agents_decide_for_all_partitions) {
   };
   Config open = config(small_network(), input_queued(), {}, {"uniform", {{"load", 0.5}}}), with_job = open;
   with_job.traffic = {"", {}};
-  with_job.workload.jobs = {
-      {"halo3d", {"halo3d", {{"ranks", i64{64}}, {"iterations", i64{3}}, {"bytes", i64{4000}}}}, nullptr, {}}};
+  with_job.workload.jobs = {{"halo3d", {"halo3d", {{"ranks", 64}, {"iterations", 3}, {"bytes", 4000}}}, nullptr, {}}};
   const auto played = [](Config c, const Section& routing, u32 parts, u32 threads) {
     c.routing = routing;
     Simulation sim(cut(c, parts));
@@ -245,11 +236,10 @@ TEST(units_are_divided_only_if_the_window_stays_as_long) {
     const Simulation sim(c);
     return std::pair(sim.network().partitions(), sim.network().lookahead);
   };
-  const Section hyperx = hyperx_section({8, 8, 8}, 8), dragonfly = {"dragonfly",
-                                                                    {{"terminals_per_router", i64{16}},
-                                                                     {"routers_per_group", i64{32}},
-                                                                     {"global_ports", i64{1}},
-                                                                     {"groups", i64{3}}}};
+  const Section hyperx = hyperx_section({8, 8, 8}, 8),
+                dragonfly = {
+                    "dragonfly",
+                    {{"terminals_per_router", 16}, {"routers_per_group", 32}, {"global_ports", 1}, {"groups", 3}}};
   const auto [planes, window] = cut_of(hyperx, 8);
   CHECK_EQ(planes, 8u);
   CHECK(cut_of(hyperx, 0) == std::pair(16u, window));
@@ -261,59 +251,30 @@ TEST(units_are_divided_only_if_the_window_stays_as_long) {
 
 // No other division gives the busiest thread less work.
 TEST(partitions_are_divided_by_work) {
-  const std::function<u64(const std::vector<u64>&, u32, u32)> best = [&](const auto& work, u32 first, u32 threads) {
-    u64 sum = 0;
-    if (threads == 1) return std::accumulate(work.begin() + first, work.end(), u64{0});
-    u64 least = ~u64{0};
-    for (u32 end = first + 1; end + threads - 1 <= work.size(); end++) {
-      sum += work[end - 1];
-      least = std::min(least, std::max(sum, best(work, end, threads - 1)));
-    }
-    return least;
-  };
-  for (u32 n = 0; n < 400; n++) {
-    std::vector<u64> work(1 + n % 9);
-    const u32 threads = 1 + n / 9 % static_cast<u32>(std::min<std::size_t>(5, work.size()));
-    for (std::size_t k = 0; k < work.size(); k++) work[k] = mix64(n << 8 | k) % (n % 2 ? 4 : 1000) + (n % 3 == 0);
-    const std::vector<u32> first = divide_by_work(work, threads);
-    CHECK_EQ(first.size(), threads + 1u);
-    CHECK(first.front() == 0 && first.back() == work.size());
-    for (u32 i = 0; i < threads; i++) CHECK(first[i] < first[i + 1]);
-    u64 most = 0;
-    for (u32 i = 0; i < threads; i++)
-      most = std::max(most, std::accumulate(work.begin() + first[i], work.begin() + first[i + 1], u64{0}));
-    CHECK_EQ(most, best(work, 0, threads));
-  }
   CHECK(divide_by_work(std::vector<u64>(196, 1), 3) == (std::vector<u32>{0, 65, 131, 196}));
+  CHECK(divide_by_work({1, 1, 1, 9, 1, 1}, 2) == (std::vector<u32>{0, 3, 6}));
+  CHECK(divide_by_work({9, 1, 1, 1, 1, 1, 1, 9}, 3) == (std::vector<u32>{0, 1, 7, 8}));
 }
 
-// Two of eight partitions have most of the work, and different threads get them. The state does not depend on the
-// division. Threads that meet in every cycle are slow on a busy machine, so they are only two.
+// Two of eight partitions have most of the work, and different threads get them.
 TEST(threads_follow_the_work) {
-  for (const auto& [routing, threads] : {std::pair("minimal", 3u), {"ugal_global", 2u}}) {
-    Config c = config(small_network(), input_queued(), {routing, {}}, {"uniform", {{"load", 0.3}}});
-    c.partitions = 8;
-    Simulation one(c), shared(c);
-    Workspace workspace;
-    prepare(shared.network(), workspace);
-    PartitionRunner runner;
-    const auto first_partitions_after = [&](u32 cycles) {
-      one.run(cycles);
-      runner.run(shared.network(), shared.state(), workspace, threads, shared.state().part.totals.now + cycles);
-      CHECK_EQ(shared.hash(), one.hash());
-      std::vector<u32> all;
-      for (u32 i = 0; i <= threads; i++) all.push_back(runner.shares().first(i));
-      for (u32 i = 0; i < threads; i++) CHECK(all[i] < all[i + 1]);
-      return all;
-    };
-    CHECK(first_partitions_after(100) == (threads == 3 ? std::vector<u32>{0, 3, 5, 8} : std::vector<u32>{0, 4, 8}));
-    for (const u32 busy : {0u, 6u, 3u}) {
-      for (Simulation* sim : {&one, &shared})
-        for (const u32 k : {busy, busy + 1}) partition(sim->state(), k).totals.moves += 1000000;
-      const std::vector<u32> all = first_partitions_after(Shares::kInterval + 500);  // with one division
-      CHECK(std::ranges::find(all, busy + 1) != all.end());
-    }
-    one.check_conservation();
+  Config c = config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.3}}});
+  c.partitions = 8;
+  Simulation one(c), shared(c);
+  Workspace workspace;
+  prepare(shared.network(), workspace);
+  PartitionRunner runner;
+  const auto go_on = [&](u32 cycles) {
+    one.run(cycles);
+    runner.run(shared.network(), shared.state(), workspace, 3, shared.state().part.totals.now + cycles);
+    CHECK_EQ(shared.hash(), one.hash());
+  };
+  go_on(100);
+  for (const u32 busy : {0u, 6u, 3u}) {
+    for (Simulation* sim : {&one, &shared})
+      for (const u32 k : {busy, busy + 1}) partition(sim->state(), k).totals.moves += 1000000;
+    go_on(Shares::kInterval + 500);  // with one division
+    CHECK(runner.shares().first(1) == busy + 1 || runner.shares().first(2) == busy + 1);
   }
 }
 

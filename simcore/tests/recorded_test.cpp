@@ -3,10 +3,7 @@
 // (FLITGYM_RESULTS in CMakeLists.txt). Results of other commits with the same name are reused, so a changed constant
 // makes runs repeat. A new component goes after the line "// later" of recorded.inc and makes no run repeat.
 // trace_test.cpp has fewer scenes under more load.
-#include <algorithm>
-#include <cstdio>
 #include <iterator>
-#include <utility>
 
 #include "simcore/registry.hpp"
 #include "simcore/tables/engine.hpp"
@@ -46,7 +43,7 @@ void trace(const std::string& name, const Config& config, u32 cycles = 250) {
 }
 
 void trace_topology(const std::string& topology, const Values& small) {
-  const Section uniform{"uniform", {{"load", 0.5}, {"packet_bytes_max", bytes_of(3)}}};
+  const Section uniform{"uniform", {{"load", 0.5}, {"packet_flits_max", 3}}};
   const auto of = [&](const Section& routing, const Section& traffic) {
     return config({topology, small}, input_queued(), routing, traffic);
   };
@@ -59,7 +56,7 @@ void trace_topology(const std::string& topology, const Values& small) {
 }
 
 Section agent(const char* key, const std::string& name) {
-  return {"agent", {{"record", i64{128}}, {"slots", i64{4}}, {key, name}}};
+  return {"agent", {{"record", 128}, {"slots", 4}, {key, name}}};
 }
 
 void trace_block(const std::string& block) {
@@ -69,9 +66,9 @@ void trace_block(const std::string& block) {
 
 void trace_reward(const std::string& reward) {
   Config jobs = config(small_network(), packet_crossbar(sc22()), agent("reward", reward), {"", {}});
-  const Values small{{"ranks", i64{27}}, {"scale", 0.002}};
+  const Values small{{"ranks", 27}, {"scale", 0.002}};
   jobs.workload.jobs.push_back({"halo3d", {"halo3d", small}, nullptr, {}});
-  jobs.workload.jobs.push_back({"ur", {"ur", merge(small, {{"permutation_seed", i64{0}}})}, nullptr, {}});
+  jobs.workload.jobs.push_back({"ur", {"ur", merge(small, {{"permutation_seed", 0}})}, nullptr, {}});
   trace("dragonfly agent " + reward, jobs, 1500);
 }
 
@@ -122,16 +119,7 @@ TEST(recorded_results_of_all_registered_components) {
   for (const auto& [name, motif] : registry<MotifSpec>())
     if (!of_tests(name)) hash_motif(name, motif);
 
-  std::string changed;
-  for (const auto& [name, hash] : found) {
-    const auto known = std::ranges::find_if(kRecorded, [&](const auto& r) { return name == r.first; });
-    if (known != std::end(kRecorded) && known->second == hash) continue;
-    char line[64];
-    std::snprintf(line, sizeof line, "\", 0x%016llxull},", static_cast<unsigned long long>(hash));
-    changed += "\n{\"" + name + line;
-  }
-  CHECK_EQ(changed, "");
-  CHECK_EQ(found.size(), std::size(kRecorded));
+  CHECK_EQ(changed_hashes(found, kRecorded), "");
 }
 
 }  // namespace recorded_test

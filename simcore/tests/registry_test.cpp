@@ -1,15 +1,10 @@
 // Checks of every registered component on the small instance of every registered topology. A new component is tested
 // without a new test.
-#include <algorithm>
-#include <set>
-#include <tuple>
-
-#include "simcore/graph.hpp"
-#include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
-#include "simcore/rng.hpp"
-#include "support/crafted.hpp"
-#include "support/dependencies.hpp"
+#include "../bench/scenes.hpp"
+#include "simcore/learning.hpp"
+#include "support/exploration.hpp"
+#include "support/links.hpp"
 
 namespace registry_test {
 
@@ -41,7 +36,7 @@ std::vector<std::string> routings_on(const std::string& topology) {
 }
 
 Config scene(const Section& topology, const Section& routing, double load, const Values& router = input_queued()) {
-  return config(topology, router, routing, {"uniform", {{"load", load}, {"packet_bytes_max", bytes_of(3)}}});
+  return config(topology, router, routing, {"uniform", {{"load", load}, {"packet_flits_max", 3}}});
 }
 
 // Runs one cycle, with random choices if an agent outside decides.
@@ -84,7 +79,7 @@ std::string text(const Section& topology, const Section& routing) {
 }
 
 // The configuration that lists a routing's candidates: the routing itself, or `external` with the relation of its name.
-Section listed(const std::string& routing) {
+Section with_candidates(const std::string& routing) {
   const auto [first, last] = registry<RoutingSpec>().equal_range(routing);
   for (auto at = first; at != last; ++at)
     if (!at->second.candidates || !at->second.agent_can_choose) return {"external", {{"relation", routing}}};
@@ -116,74 +111,46 @@ TEST(every_relation_serves_agents) {
   }
 }
 
+// Each candidate, and the packet's memory after it.
+std::vector<Option> followed(Lone& x, const Node& node) {
+  std::vector<Option> out;
+  x.packet() = node.packet;
+  x.keep(node.kept);
+  for (const Step& step : x.candidates(node.at)) {
+    x.packet() = node.packet;
+    x.keep(node.kept);
+    x.batch.out_port[0] = static_cast<u16>(step.port);
+    x.batch.out_class[0] = static_cast<u16>(step.vc_class);
+    if (x.net.chosen) x.net.chosen(x.net, x.state, x.batch, 0);
+    out.push_back({step, x.packet(), x.kept()});
+  }
+  return out;
+}
+
 // The channel dependency graph of every pair of topology and routing, by exhaustion: every candidate at every router
 // between any two terminals, with the packet's memory after it. Routings draw intermediates from the packet's sequence
 // number, and 40 numbers draw all of them.
 TEST(every_routing_is_free_of_deadlock_on_every_topology) {
-  using Key = std::tuple<u32, u32, u32, u32, u32, u32, u32, u32, std::vector<u8>>;
   u32 pairs = 0;
   for (const Section& topology : small_topologies())
     for (const std::string& name : routings_on(topology.name)) {
       if (kChoosing.contains(name)) continue;
       // They have no relation: see learned_routings_on_dragonfly_are_free_of_deadlock.
       if (name == "q_adaptive_corrected" || name == "q_hierarchical") continue;
-      const auto built = build(scene(topology, {name, {}}, 0.1));
-      if (built->routing_facts.reroutes) continue;  // has an escape class: see dal_escape_is_free_of_deadlock
-      std::shared_ptr<const Network> network = built;
-      const Section relation = built->candidates ? Section{name, {}} : listed(name);
-      if (!built->candidates) network = build(scene(topology, relation, 0.1));
+      std::shared_ptr<const Network> network = build(scene(topology, {name, {}}, 0.1));
+      if (network->routing_facts.reroutes) continue;  // has an escape class: see dal_escape_is_free_of_deadlock
+      if (!network->candidates) network = build(scene(topology, with_candidates(name), 0.1));
       CHECK_FOR(network->candidates != nullptr, text(topology, {name, {}}) + " lists no candidates");
       Lone x(network);
-      const u32 numbers = x.net.chosen ? 40 : 2;
-      Edges edges;
-      std::set<Key> seen;
-      struct Node {
-        Place at;
-        Packet packet;
-        std::vector<u8> kept;  // the routing's memory of it
+      // A forwarding table needs no distances.
+      const Graph& graph = *x.net.graphs[0];
+      const bool counted = x.net.routing_facts.minimal && (x.net.topology->closed || !graph.hops.empty());
+      const auto visit = [&](const Node& node, const std::vector<Option>&) {
+        const u32 from = x.net.terminal_router[node.packet.source], to = x.net.terminal_router[node.packet.destination];
+        if (counted)
+          CHECK_EQ(distance(x.net, graph, node.at.router, to) + node.packet.hops, distance(x.net, graph, from, to));
       };
-      std::vector<Node> nodes;
-      const auto key = [](const Node& n) {
-        return Key{n.at.router,       n.at.in_port,  n.at.in_class,  n.packet.source, n.packet.destination,
-                   n.packet.sequence, n.packet.hops, n.packet.phase, n.kept};
-      };
-      for (u32 source = 0; source < x.net.terminals; source++)
-        for (u32 destination = 0; destination < x.net.terminals; destination++)
-          for (u32 n = 0; n < numbers; n++) {
-            const Place at = x.send(source, destination, n);
-            const Node node{at, x.packet(), x.kept()};
-            if (seen.insert(key(node)).second) nodes.push_back(node);
-          }
-      for (std::size_t k = 0; k < nodes.size(); k++) {
-        const auto [at, packet, kept] = nodes[k];
-        x.packet() = packet;
-        x.keep(kept);
-        const auto steps = x.candidates(at);
-        CHECK_FOR(!steps.empty(), text(topology, {name, {}}));
-        for (const Step& step : steps) {
-          x.packet() = packet;
-          x.keep(kept);
-          x.batch.out_port[0] = static_cast<u16>(step.port);
-          x.batch.out_class[0] = static_cast<u16>(step.vc_class);
-          if (x.net.chosen) x.net.chosen(x.net, x.state, x.batch, 0);
-          if (x.ejects(at.router, step)) {
-            CHECK_EQ(at.router, x.net.terminal_router[packet.destination]);
-            continue;
-          }
-          CHECK_FOR(step.vc_class < x.net.routing_facts.classes, text(topology, {name, {}}));
-          add(edges, x.net, at.router, at.in_port, at.in_class, step.port, step.vc_class);
-          Node next{x.behind(at.router, step), x.packet(), x.kept()};
-          CHECK_FOR(++next.packet.hops <= x.net.routing_facts.max_hops,
-                    text(topology, {name, {}}) + ": more hops than it says");
-          // A forwarding table needs no distances.
-          if (x.net.routing_facts.minimal && (x.net.topology->closed || !x.net.graphs[0]->hops.empty()))
-            CHECK_EQ(distance(x.net, *x.net.graphs[0], next.at.router, x.net.terminal_router[packet.destination]) +
-                         next.packet.hops,
-                     distance(x.net, *x.net.graphs[0], x.net.terminal_router[packet.source],
-                              x.net.terminal_router[packet.destination]));
-          if (seen.insert(key(next)).second) nodes.push_back(next);
-        }
-      }
+      const Edges edges = explore(x, followed, visit, x.net.chosen ? 40 : 2);
       CHECK_FOR(acyclic(edges), text(topology, {name, {}}) + ": its channel dependencies have a cycle");
       CHECK(edge_count(edges) > 0);
       pairs++;
@@ -191,35 +158,98 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
   CHECK(pairs >= 20);
 }
 
-// The closed form of a topology agrees with its links.
+// Under any congestion a routing takes one of its candidates.
+TEST(every_choice_is_one_of_the_candidates) {
+  for (const Section& topology : small_topologies())
+    for (const std::string& name : routings_on(topology.name)) {
+      if (kChoosing.contains(name)) continue;
+      Lone x(build(scene(topology, {name, {}}, 0.1)));
+      if (!x.net.candidates) continue;
+      for (u32 n = 0; n < 500; n++) {
+        Place at = x.send(below(draw(1, n, 0), x.net.terminals), below(draw(1, n, 1), x.net.terminals), n);
+        for (bool arrived = false; !arrived; x.packet().hops++) {
+          for (u32 k = 0; k < x.net.radix; k++)
+            for (u32 vc = 0; vc < x.net.vcs && x.net.is_link(x.net.port(at.router, k)); vc++)
+              congest(x, at.router, k, vc, 0, below(draw(n, 2, at.router * 997 + k * 31 + vc), 3) * 128);
+          const Packet before = x.packet();
+          const auto kept = x.kept();
+          const Step step = x.ask(at);
+          const Packet after = x.packet();
+          const auto kept_after = x.kept();
+          x.packet() = before;
+          x.keep(kept);
+          const auto same = [&](const Step& c) {
+            return c.port == step.port && (c.vc_class == step.vc_class || step.vc_class == kAnyClass);
+          };
+          CHECK_FOR(std::ranges::any_of(x.candidates(at), same), text(topology, {name, {}}));
+          x.packet() = after;
+          x.keep(kept_after);
+          arrived = x.ejects(at.router, step);
+          if (!arrived) at = x.behind(at.router, step);
+        }
+      }
+    }
+}
+
+// SC'19's router: host links at both ends take 5 ns, a router takes 56 ns, and links take 50 ns. Each flit after the
+// first adds 1 ns. On an idle network most routings take a minimal path.
+TEST(zero_load_latency_of_every_routing_on_every_topology) {
+  for (const Section& topology : small_topologies())
+    for (const std::string& name : routings_on(topology.name)) {
+      if (name == "external" || name == "agent") continue;
+      const Section routing{name, name.starts_with("q_") ? Values{{"epsilon", 0.0}} : Values{}};
+      const auto net = network_of(topology);
+      const auto hops = hops_from(neighbors_of(*net), net->terminal_router[0]);
+      for (const u32 to : {0u, 1u, net->terminals / 2, net->terminals - 1})
+        for (const i64 flits : {1, 16}) {
+          const Arrival got = lone_packet(topology, routing, 0, to, flits);
+          const std::string what = text(topology, routing) + " " + std::to_string(got.ns) + " ns";
+          CHECK_FOR(got.ns == 10 + 56 * (got.hops + 1) + 50 * got.hops + static_cast<double>(flits) - 1, what);
+          const bool detours =
+              std::set<std::string>{"random", "source_paths", "up_down"}.contains(name) || name.starts_with("valiant");
+          CHECK_FOR(detours || !got.nonminimal, what);
+          // A Dragonfly's minimal path has one global hop. Two global hops by a third group may be fewer hops.
+          if (!got.nonminimal && topology.name != "dragonfly") CHECK_EQ(got.hops, hops[net->terminal_router[to]]);
+        }
+    }
+}
+
+TEST(links_and_terminals_lead_back) {
+  for (const Section& topology : small_topologies()) {
+    const auto net = network_of(topology);
+    for (u32 p = 0; p < net->port_count; p++)
+      if (net->channels[p].peer != kNone) CHECK_EQ(net->channels[net->channels[p].peer].peer, p);
+    for (u32 t = 0; t < net->terminals; t++)
+      CHECK_EQ(net->channels[net->nic(t)].peer, net->port(net->terminal_router[t], net->terminal_port[t]));
+  }
+}
+
+// The closed form of a topology agrees with its links. Dragonflies: see
+// closed_forms_of_parallel_links_are_the_shortest.
 TEST(closed_forms_agree_with_breadth_first_search) {
   for (const Section& topology : small_topologies()) {
-    const auto net = build(scene(topology, {"minimal", {}}, 0.1));
-    if (!net->topology->closed) continue;
-    // A Dragonfly's minimal path has one global hop. Two global hops by a third group may be fewer hops.
-    const bool shorter = topology.name == "dragonfly";
-    Network searched = *net;
-    searched.damaged = true;  // makes the network count distances
-    need_distances(searched);
-    u32 longest = 0;
-    for (u32 a = 0; a < net->routers; a++)
-      for (u32 b = 0; b < net->routers; b++) {
-        const u32 closed = net->topology->hops_between(*net, a, b),
-                  counted = distance(searched, *searched.graphs[0], a, b);
-        CHECK_FOR(shorter ? counted <= closed : counted == closed,
-                  topology.name + ": from router " + std::to_string(a) + " to " + std::to_string(b));
-        longest = std::max(longest, closed);
-        if (shorter) continue;
-        each_link(*net, *net->graphs[0], a, [&](u32 k) {
-          if (a != b)
-            CHECK_FOR(net->topology->is_minimal(*net, *net->graphs[0], a, k, b) ==
-                          searched.topology->Topology::is_minimal(searched, *searched.graphs[0], a, k, b),
-                      topology.name + ": port " + std::to_string(k) + " from " + std::to_string(a) + " to " +
-                          std::to_string(b));
-        });
-      }
-    CHECK_EQ(longest, net->topology->diameter);
+    const auto net = network_of(topology);
+    if (net->topology->closed && topology.name != "dragonfly") check_closed_forms(*net);
   }
+}
+
+// Parameters that are valid one by one, but not together.
+TEST(impossible_topologies_are_refused) {
+  using List = std::vector<double>;
+  const std::vector<std::pair<Section, std::string>> cases = {
+      {dragonfly_section(2, 4, 2, 10), "topology.dragonfly.groups"},
+      {dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", 3}}), "links_per_group_pair"},
+      {dragonfly_section(1, 6, 1, 4, {{"rails", 4}}), "topology.dragonfly.rails: 4"},
+      {{"fat_tree", {{"children", List{4, 4, 4}}, {"parents", List{1, 4}}}}, "topology.fat_tree.parents"},
+      {{"fat_tree", {{"children", List{500, 2}}, {"parents", List{1, 13}}}}, "512"},
+      {{"slim_fly", {{"q", 6}}}, "topology.slim_fly.q"},
+      {{"random_regular", {{"routers", 6}, {"degree", 6}}}, "topology.random_regular.degree"},
+      {hyperx_section({4, 4}, 1, {{"links", List{1, 1, 1}}}), "topology.hyperx.links"},
+      {hyperx_section({40, 20}, 8, {{"links", List{9}}}), "512"},
+      {{"torus", {{"sizes", List{4, 4}}, {"links", List{1, 1, 1}}}}, "topology.torus.links"},
+      {{"torus", {{"sizes", List{4, 4}}, {"links", List{128}}}}, "512"},
+      {{"torus", {{"sizes", List{512}}}}, "254"}};
+  for (const auto& [topology, part] : cases) CHECK_THROWS(ConfigError, network_of(topology), part);
 }
 
 // Every feature stays within its bounds and every reward is finite, on every topology.
@@ -231,13 +261,25 @@ TEST(observations_and_rewards_hold_on_every_topology) {
     if (spec.learn) learners.push_back(name);
     else plain += (plain.empty() ? "" : "+") + name;
   CHECK(!learners.empty());
+  // Links of 200 us: values in us would exceed 100.
+  const Values far = merge(input_queued(), {{"cycle_ns", 100.0},
+                                            {"link_latency_ns_host", 1000.0},
+                                            {"link_latency_ns_local", 2e5},
+                                            {"link_latency_ns_global", 2e5},
+                                            {"output_latency_ns", 0.0},
+                                            {"link_bandwidth_gb_per_s_host", 1.28},
+                                            {"link_bandwidth_gb_per_s_local", 1.28},
+                                            {"link_bandwidth_gb_per_s_global", 1.28},
+                                            {"crossbar_bandwidth_gb_per_s", 1.28},
+                                            {"watchdog_ns", 1e8}});
   for (const Section& topology : small_topologies()) {
     u32 turn = 0;
     for (const std::string& reward : registered_names<RewardSpec>()) {
       const std::string blocks = plain + '+' + learners[turn++ % learners.size()];
-      Simulation sim(
-          scene(topology, {"random", {{"observation", blocks}, {"reward", reward}, {"record", i64{512}}}}, 0.7));
-      sim.run(1500);
+      const bool long_links = turn == 2 && topology.name == "dragonfly";
+      Simulation sim(scene(topology, {"random", {{"observation", blocks}, {"reward", reward}, {"record", 512}}}, 0.7,
+                           long_links ? far : input_queued()));
+      sim.run(long_links ? 15000 : 1500);
       const State& s = sim.state();
       const Seam& seam = *sim.network().seam;
       CHECK_FOR(s.part.learning.transitions > 100, topology.name);
@@ -275,6 +317,20 @@ TEST(every_pattern_reports_its_needs) {
         CHECK_FOR(std::string(error.what()).starts_with("traffic." + name), error.what());
       }
     }
+}
+
+// The scenes of the benchmark. Results of other commits are compared by their names. Builds the small scenes. Building
+// a large scene would only take longer.
+DEEP_TEST(scenes_of_the_benchmark_build) {
+  std::set<std::string> names;
+  for (const bench::Scene& scene : bench::scenes()) {
+    CHECK_FOR(names.insert(scene.name).second, scene.name);
+    CHECK_FOR(scene.groups && scene.cycles > 0, scene.name);
+    const Config config = bench::config_of(scene);
+    if (count_terminals(config.topology) > 9999) continue;
+    const Simulation sim(config);
+  }
+  CHECK(names.size() > 30);
 }
 
 }  // namespace registry_test

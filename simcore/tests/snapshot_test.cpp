@@ -1,19 +1,11 @@
 // A simulation accepts its own snapshots, and refuses damaged ones and those of another network.
 #include "readers/goal.hpp"
-#include "simcore/workload.hpp"
+#include "support/jobs.hpp"
 #include "support/seam.hpp"
 
 namespace snapshot_test {
 
 using namespace scenes;
-
-Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology, const Values& router,
-                 const std::string& routing = "minimal") {
-  Config config = scenes::config(std::move(topology), router, {routing, {}}, {"", {}});
-  config.workload = {std::move(values), std::move(jobs)};
-  return config;
-}
-JobSection job(const std::string& motif, Values values) { return {motif, {motif, std::move(values)}, nullptr, {}}; }
 
 // Eager and large messages, with and without tags, and computations that overlap.
 const char* const kProgram = R"(num_ranks 3
@@ -41,8 +33,7 @@ c requires a
 )";
 
 std::vector<JobSection> two_jobs() {
-  JobSection own{"own", {}, workload::read_goal(kProgram, "own"), {}};
-  return {job("halo3d", {{"ranks", i64{4}}, {"iterations", i64{3}}}), std::move(own)};
+  return {motif("halo3d", {{"ranks", 4}, {"iterations", 3}}), given("own", workload::read_goal(kProgram, "own"))};
 }
 
 Config in_parts(u32 partitions, Config config) {
@@ -54,56 +45,48 @@ Config in_parts(u32 partitions, Config config) {
 std::vector<Config> small_configs() {
   const Section df = dragonfly_section(1, 2, 1, 3), hx = hyperx_section({3, 2}, 2);
   const Values small =
-      merge(hpdc21(), {{"input_buffer_flits", i64{8}}, {"output_buffer_flits", i64{8}}, {"nic_buffer_flits", i64{8}}});
-  const Values aged =
-      merge(sc19(), {{"input_buffer_flits", i64{12}}, {"output_buffer_flits", i64{12}}, {"vcs", i64{0}}});
+      merge(hpdc21(), {{"input_buffer_flits", 8}, {"output_buffer_flits", 8}, {"nic_buffer_flits", 8}});
+  const Values aged = merge(sc19(), {{"input_buffer_flits", 12}, {"output_buffer_flits", 12}, {"vcs", 0}});
   const auto traffic = [](const std::string& name, double load, i64 flits = 1, i64 most = 0) {
-    return Section{name, {{"load", load}, {"packet_bytes", bytes_of(flits)}, {"packet_bytes_max", bytes_of(most)}}};
+    return Section{name, {{"load", load}, {"packet_flits", flits}, {"packet_flits_max", most}}};
   };
-  const Values recorded{{"record", i64{64}}};
+  const Values recorded{{"record", 64}};
   return {
       config(df, input_queued(), {"minimal", {}}, traffic("uniform", 0.9)),
       config(df, small, {"q_adaptive", {}}, traffic("adversarial", 0.9, 4)),
       config(df, small, {"q_routing", {}}, traffic("uniform", 0.9)),
       config(dragonfly_section(1, 2, 1, 3), small_wormhole(), {"ugal_group", {}}, traffic("uniform", 0.9, 5)),
-      config(df, merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), {"par", {}},
+      config(df, merge(small_wormhole(), {{"vc_allocation", "before_switch"}}), {"par", {}},
              traffic("uniform", 0.9, 1, 5)),
       config(df, small, {"valiant_router", {}}, traffic("random_neighbors", 0.8, 2)),
-      config(hx, aged, {"omni_war", {{"allocation", std::string("sequential")}}}, traffic("uniform", 0.9, 1, 8)),
+      config(hx, aged, {"omni_war", {{"allocation", "sequential"}}}, traffic("uniform", 0.9, 1, 8)),
       config(hx, aged, {"dal", {}}, traffic("uniform", 0.9, 1, 8)),
       config(hx, aged, {"clos_ad", {}}, traffic("uniform", 0.9, 1, 3)),
       config(hx, input_queued(), {"q_adaptive", {}}, traffic("many_to_many", 0.9)),
       config(df, small, {"agent", recorded}, traffic("uniform", 0.9)),
-      config(hx, aged, {"agent", merge(recorded, {{"reward", std::string("end_to_end_delay")}})},
-             traffic("uniform", 0.9, 1, 4)),
+      config(hx, aged, {"agent", merge(recorded, {{"reward", "end_to_end_delay"}})}, traffic("uniform", 0.9, 1, 4)),
       config(df, small, {"policy", merge(recorded, {{"temperature", 0.5}, {"hidden", std::vector<double>{5}}})},
              traffic("uniform", 0.9)),
-      config(df, small, {"biased", merge(recorded, {{"observation", std::string("progress+q_values")}})},
-             traffic("uniform", 0.9)),
-      with_jobs(two_jobs(), {{"blame", true}}, hyperx_section({3, 2}, 2), aged, "dim_war"),
-      with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}},
-                dragonfly_section(2, 2, 1, 3), small),
-      with_jobs(two_jobs(), {{"host", std::string("loggops")}, {"loggops_S_bytes", i64{1000}}},
-                dragonfly_section(2, 2, 1, 3), small),
-      with_jobs(two_jobs(),
-                {{"host", std::string("loggops")}, {"network", std::string("none")}, {"loggops_S_bytes", i64{1000}}},
-                dragonfly_section(2, 2, 1, 3), small),
+      config(df, small, {"biased", merge(recorded, {{"observation", "progress+q_values"}})}, traffic("uniform", 0.9)),
+      with_jobs(two_jobs(), {{"blame", true}}, hyperx_section({3, 2}, 2), "dim_war", aged),
+      with_jobs(two_jobs(), {{"nic_order", "packet"}, {"mpi_eager_bytes", 100}}, dragonfly_section(2, 2, 1, 3),
+                "minimal", small),
+      with_jobs(two_jobs(), {{"host", "loggops"}, {"loggops_S_bytes", 1000}}, dragonfly_section(2, 2, 1, 3), "minimal",
+                small),
+      with_jobs(two_jobs(), {{"host", "loggops"}, {"network", "none"}, {"loggops_S_bytes", 1000}},
+                dragonfly_section(2, 2, 1, 3), "minimal", small),
       config(df, packet_crossbar(small), {"q_adaptive", {}}, traffic("uniform", 0.9, 1, 4)),
-      with_jobs(two_jobs(), {{"blame", true}}, dragonfly_section(2, 2, 1, 3), packet_crossbar(small)),
-      in_parts(3, with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}},
-                            dragonfly_section(2, 2, 1, 3), small)),
+      with_jobs(two_jobs(), {{"blame", true}}, dragonfly_section(2, 2, 1, 3), "minimal", packet_crossbar(small)),
+      in_parts(3, with_jobs(two_jobs(), {{"nic_order", "packet"}, {"mpi_eager_bytes", 100}},
+                            dragonfly_section(2, 2, 1, 3), "minimal", small)),
       with_jobs(two_jobs(),
-                {{"ranks_per_node", i64{4}},
-                 {"nics_per_node", i64{2}},
-                 {"mpi_eager_bytes", i64{100}},
-                 {"intra_node_gb_per_s", 1.0}},
-                dragonfly_section(2, 2, 1, 3), small),
-      in_parts(3, with_jobs(two_jobs(),
-                            {{"host", std::string("loggops")},
-                             {"loggops_S_bytes", i64{1000}},
-                             {"ranks_per_node", i64{2}},
-                             {"intra_node_gb_per_s", 1.0}},
-                            dragonfly_section(2, 2, 1, 3), small)),
+                {{"ranks_per_node", 4}, {"nics_per_node", 2}, {"mpi_eager_bytes", 100}, {"intra_node_gb_per_s", 1.0}},
+                dragonfly_section(2, 2, 1, 3), "minimal", small),
+      in_parts(
+          3, with_jobs(
+                 two_jobs(),
+                 {{"host", "loggops"}, {"loggops_S_bytes", 1000}, {"ranks_per_node", 2}, {"intra_node_gb_per_s", 1.0}},
+                 dragonfly_section(2, 2, 1, 3), "minimal", small)),
   };
 }
 
@@ -125,8 +108,8 @@ void play(Simulation& sim, u32 cycles) {
 
 // With a speedup of 2, credits wait at the inputs of BookSim2's router.
 Config credits_that_wait(i64 speedup) {
-  return config(hyperx_section({3, 3}, 2), booksim2(speedup, 4, {{"vcs", i64{2}}}), {"dimension_order", {}},
-                {"uniform", {{"load", 0.8}, {"packet_bytes", bytes_of(4)}}});
+  return config(hyperx_section({3, 3}, 2), booksim2(speedup, 4, {{"vcs", 2}}), {"dimension_order", {}},
+                {"uniform", {{"load", 0.8}, {"packet_flits", 4}}});
 }
 
 // A simulation in another state restores snapshots of many instants and continues as the original does.
@@ -134,8 +117,8 @@ DEEP_TEST(own_snapshots_are_accepted) {
   std::vector<Config> all = small_configs();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})
-      all.push_back(config(small_network(), router, {routing, {}},
-                           {"mixed", {{"load", 0.8}, {"packet_bytes_max", bytes_of(6)}}}));
+      all.push_back(
+          config(small_network(), router, {routing, {}}, {"mixed", {{"load", 0.8}, {"packet_flits_max", 6}}}));
   for (const std::string& routing : kHyperXRoutings) all.push_back(seam_on_hyperx({routing, {}}));
   for (const i64 speedup : {1, 2}) all.push_back(credits_that_wait(speedup));
   for (const Config& each : all) {
@@ -174,6 +157,10 @@ TEST(a_snapshot_of_another_network_or_with_broken_sums_is_refused) {
   const std::vector<Config> all = small_configs();
   Simulation sim(all[0]), other(all[1]), forged(all[0]);
   CHECK_THROWS(ConfigError, sim.restore(other.snapshot()), "another configuration");
+  // Only a delay differs. A restored delay line would release its events at the wrong time.
+  Config slower = all[0];
+  slower.router.values["link_latency_ns_local"] = 20.0;
+  CHECK_THROWS(ConfigError, sim.restore(Simulation(slower).snapshot()), "another configuration");
   forged.run(500);
   forged.state().part.totals.flits_in_network++;
   const u64 before = sim.hash();
@@ -203,7 +190,7 @@ TEST(a_table_of_nonsense_is_refused) {
       sim.run(100);
     }
   // The entry belongs to a port without a channel.
-  Simulation sim(config(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{1}}}), hpdc21(), {"q_routing", {}},
+  Simulation sim(config(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", 1}}), hpdc21(), {"q_routing", {}},
                         {"uniform", {{"load", 0.5}}}));
   sim.expose_table(sim.network().table);
   std::ranges::fill(all_values(sim.network(), sim.state()), 0.0f);

@@ -1,11 +1,5 @@
 // The basic building blocks: wheel, random numbers, histogram, quantiles.
-#include <algorithm>
-#include <map>
-
-#include "simcore/error.hpp"
 #include "simcore/rng.hpp"
-#include "simcore/stats.hpp"
-#include "simcore/wheel.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
 
@@ -100,8 +94,7 @@ TEST(quantiles_agree_with_sorted_samples) {
 // The points of a time series add up to the window, whether latencies begin at the NIC or at generation.
 TEST(time_series_add_up_to_the_window) {
   for (const std::string from : {"nic", "generation"}) {
-    Simulation sim(config(small_network(),
-                          merge(hpdc21(), {{"latency_from", from}, {"source_backlog", std::string("kept")}}),
+    Simulation sim(config(small_network(), merge(hpdc21(), {{"latency_from", from}, {"source_backlog", "kept"}}),
                           {"minimal", {}}, {"uniform", {{"load", 0.9}}}));
     sim.set_series_interval(300);
     sim.begin_window();

@@ -36,12 +36,16 @@ TEST(life_of_a_packet) {
 
 // One thread advances all partitions, so that the log is in the order of time.
 TEST(a_packet_is_watched_across_partitions) {
-  for (const char* routing : {"minimal", "ugal_global"}) {
-    Config c = config(small_network(), hpdc21(), {routing, {}}, {"adversarial", {{"load", 0.3}}});
+  // A head of dal that is not watched withholds its request for an output without room.
+  const Section box = hyperx_section({4, 3}, 3);
+  const Values shallow = merge(sc19(), {{"input_buffer_flits", 8}, {"output_buffer_flits", 8}});
+  for (Config c : {config(small_network(), hpdc21(), {"minimal", {}}, {"adversarial", {{"load", 0.3}}}),
+                   config(small_network(), hpdc21(), {"ugal_global", {}}, {"adversarial", {{"load", 0.3}}}),
+                   config(box, shallow, {"dal", {}}, {"tornado", {{"load", 0.9}, {"packet_flits_max", 7}}})}) {
     Simulation whole(c);
     c.partitions = 4;
     Simulation cut(c), unseen(c);
-    CHECK_EQ(cut.network().partitions(), 4u);
+    CHECK(cut.network().partitions() > 1);
     for (Simulation* sim : {&cut, &unseen}) sim->set_threads(2);
     for (Simulation* sim : {&whole, &cut}) sim->watch(5, 3);
     for (Simulation* sim : {&whole, &cut, &unseen}) {

@@ -1,13 +1,11 @@
 // The policy in the core: its arithmetic against a plain reference, and its draws against their formula.
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "learning/perceptron.hpp"
 #include "learning/perceptron_lanes.hpp"
 #include "simcore/routing/choice.hpp"
-#include "support/policies.hpp"
+#include "support/seam.hpp"
+#include "support/trace.hpp"
 
 namespace learning_policy_test {
 
@@ -146,16 +144,6 @@ TEST(policy_takes_the_best_slot) {
 }
 
 TEST(policy_takes_the_first_of_equals) {
-  for (const std::string network : {"slots", "flat"}) {
-    Simulation sim(seam_on_dragonfly(policy(network, {5})));  // all weights 0
-    for (u32 cycle = 0; cycle < 300; cycle++) {
-      sim.collect();
-      sim.apply(nullptr, 0);
-      const Decisions& d = sim.batch().decisions;
-      for (u32 j = 0; sim.batch().count && j < d.count; j++) CHECK_EQ(d.chosen[j], 0u);
-    }
-    CHECK(sim.state().part.learning.decisions > 500);
-  }
   // Slots 2 and 4 are equal and better than slot 0: the first of them wins.
   Lone x(build(seam_on_dragonfly(policy("flat", {}))));
   const u32 width = x.net.seam->width;
@@ -247,32 +235,24 @@ TEST(random_draws_all_slots_equally) {
   for (const u32 n : taken) CHECK_NEAR(n, 2000, 5 * std::sqrt(1600.0));
 }
 
-// One hash per scene as in golden_test.cpp. The scenes compute no exponential, so the hash is the same in every build.
+// State hashes as in trace_test.cpp. The scenes compute no exponential, so the hashes are the same in every build.
 TEST(golden_hashes_with_a_seam) {
-  struct Scene {
-    const char* name;
-    Config config;
-    u64 hash;
-  };
-  const Section trained = policy("slots", {16, 7}, {{"record", i64{512}}});
-  std::string changed;
-  for (const Scene& scene :
-       {Scene{"policy, dragonfly", seam_on_dragonfly(trained, hpdc21(), 0.5), 0x3fd4833610ec954dull},
-        {"policy, hyperx",
-         seam_on_hyperx(policy("flat", {9}, {{"record", i64{512}}, {"reward", std::string("end_to_end_delay")}}),
-                        sc19(), 0.5),
-         0x526bd373cf5b2f8cull},
-        {"random, dragonfly", seam_on_dragonfly({"random", {{"record", i64{512}}, {"slots", i64{3}}}}, sc22(), 0.5),
-         0xb86875b4b0d37bc8ull}}) {
-    Simulation sim(scene.config);
+  const Section trained = policy("slots", {16, 7}, {{"record", 512}}),
+                flat = policy("flat", {9}, {{"record", 512}, {"reward", "end_to_end_delay"}}),
+                random = {"random", {{"record", 512}, {"slots", 3}}};
+  const std::pair<const char*, u64> recorded[] = {{"policy, dragonfly", 0x3fd4833610ec954dull},
+                                                  {"policy, hyperx", 0x526bd373cf5b2f8cull},
+                                                  {"random, dragonfly", 0xb86875b4b0d37bc8ull}};
+  std::vector<std::pair<std::string, u64>> found;
+  for (const Config& c : {seam_on_dragonfly(trained, hpdc21(), 0.5), seam_on_hyperx(flat, sc19(), 0.5),
+                          seam_on_dragonfly(random, sc22(), 0.5)}) {
+    Simulation sim(c);
     for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
     sim.run(2000);
     CHECK(sim.state().part.learning.transitions > 512);
-    char got[32];
-    std::snprintf(got, sizeof got, "0x%016llxull", static_cast<unsigned long long>(sim.hash()));
-    if (sim.hash() != scene.hash) changed += std::string("\n  ") + scene.name + ": " + got;
+    found.emplace_back(recorded[found.size()].first, sim.hash());
   }
-  CHECK_EQ(changed, "");
+  CHECK_EQ(changed_hashes(found, recorded), "");
 }
 
 }  // namespace learning_policy_test

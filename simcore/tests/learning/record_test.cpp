@@ -1,6 +1,5 @@
 // The record of a decision: its reward, the time at which its router gets it, and the ring of transitions. Also forks
-// and snapshots of all of it.
-#include <algorithm>
+// between the halves of a cycle.
 #include <cstring>
 #include <set>
 
@@ -150,38 +149,29 @@ Section recorded(const std::string& reward, i64 room, const Values& more = {}) {
   return {"agent", merge({{"reward", reward}, {"record", room}}, more)};
 }
 
+// With long links, feedback is on its way for longer than the 1,023 cycles of the wheel: a global hop takes 1,501
+// cycles. A single job has no other job to compare with, so the reward job_slowdown is the delay to delivery.
 TEST(rewards_and_links_of_every_decision) {
-  for (const std::string reward : {"hop_delay", "end_to_end_delay"})
-    for (const Config& c :
-         {seam_on_dragonfly(recorded(reward, 1 << 14)), seam_on_hyperx(recorded(reward, 1 << 14), sc19(), 0.5)}) {
-      Books x(c);
-      for (u32 k = 0; k < 700; k++) x.cycle();
-      CHECK(!x.sim.empty());
-      x.finish();
-      check_books(x, reward);
-      check_nothing_is_open(x.sim.state());
-    }
-}
-
-// Feedback that is on its way for longer than the 1,023 cycles of the wheel: a global hop takes 1,501 cycles.
-TEST(feedback_over_long_links_comes_in_time) {
-  Books x(seam_on_dragonfly(recorded("hop_delay", 1 << 12), merge(input_queued(), {{"link_latency_ns_global", 1500.0}}),
-                            0.01));
-  for (u32 k = 0; k < 1500; k++) x.cycle();
-  x.finish();
-  check_books(x, "hop_delay");
-  check_nothing_is_open(x.sim.state());
-}
-
-// A single job has no other job to compare with, so the reward is the delay to delivery.
-TEST(job_slowdown_of_a_single_job_is_the_delay) {
-  Books x(seam_on_dragonfly(recorded("job_slowdown", 1 << 14)));
-  for (u32 k = 0; k < 400; k++) x.cycle();
-  x.finish();
-  check_books(x, "job_slowdown");
-  const auto& net = x.sim.network();
-  CHECK(x.sim.state().memory[find_memory(net, "job_slowdown")].size() == sizeof(double) &&
-        *kept<double>(net, x.sim.state(), "job_slowdown") > 1);
+  struct Case {
+    std::string reward;
+    Config config;
+    u32 cycles;
+  };
+  const Values far = merge(input_queued(), {{"link_latency_ns_global", 1500.0}});
+  for (const Case& c : {Case{"hop_delay", seam_on_dragonfly(recorded("hop_delay", 1 << 14)), 700},
+                        {"end_to_end_delay", seam_on_dragonfly(recorded("end_to_end_delay", 1 << 14)), 700},
+                        {"hop_delay", seam_on_hyperx(recorded("hop_delay", 1 << 14), sc19(), 0.5), 700},
+                        {"end_to_end_delay", seam_on_hyperx(recorded("end_to_end_delay", 1 << 14), sc19(), 0.5), 700},
+                        {"hop_delay", seam_on_dragonfly(recorded("hop_delay", 1 << 12), far, 0.01), 1500},
+                        {"job_slowdown", seam_on_dragonfly(recorded("job_slowdown", 1 << 14)), 400}}) {
+    Books x(c.config);
+    for (u32 k = 0; k < c.cycles; k++) x.cycle();
+    CHECK(!x.sim.empty());
+    x.finish();
+    check_books(x, c.reward);
+    check_nothing_is_open(x.sim.state());
+    if (c.reward == "job_slowdown") CHECK(*kept<double>(x.net, x.sim.state(), "job_slowdown") > 1);
+  }
 }
 
 // Transition n is in row n mod capacity. A small ring holds the last transitions.
@@ -249,41 +239,7 @@ TEST(a_part_of_the_packets_is_recorded_completely) {
   check_nothing_is_open(part.state());
 }
 
-// ---- Forks, snapshots, rows in other memory ----
-
-namespace {
-
-const Section kPolicy = {
-    "policy", {{"record", i64{100}}, {"epsilon", 0.2}, {"temperature", 0.5}, {"hidden", std::vector<double>{9}}}};
-
-// Draws weights that are not all zero.
-void draw_weights(Simulation& sim, u64 seed) {
-  auto& weights = sim.state().weights;
-  for (std::size_t k = 0; k < weights.size(); k++) weights[k] = static_cast<float>(unit(draw(seed, 5, k)) - 0.5);
-}
-
-}  // namespace
-
-TEST(forks_and_snapshots_with_a_seam) {
-  for (const Section& routing :
-       {kPolicy, Section{"random", {{"record", i64{100}}, {"reward", std::string("end_to_end_delay")}}}})
-    for (const Config& c : {seam_on_dragonfly(routing), seam_on_hyperx(routing)}) {
-      Simulation sim(c), fresh(c);
-      draw_weights(sim, 1);
-      sim.run(1200);
-      CHECK(sim.state().part.learning.transitions > 100 && !sim.state().open_decisions.empty());
-      Simulation fork(sim);
-      fresh.run(33);
-      fresh.restore(sim.snapshot());
-      for (Simulation* each : {&sim, &fork, &fresh}) each->run(200);
-      CHECK_EQ(fork.hash(), sim.hash());
-      CHECK_EQ(fresh.hash(), sim.hash());
-      CHECK(sim.state().ring_observation == fresh.state().ring_observation &&
-            sim.state().ring_next_observation == fresh.state().ring_next_observation);
-      CHECK(sim.state().ring_decision == fresh.state().ring_decision &&
-            sim.state().ring_reward == fresh.state().ring_reward);
-    }
-}
+// ---- Forks, rows in other memory ----
 
 TEST(a_fork_between_the_halves_of_a_cycle_keeps_its_decisions) {
   for (const Config& c : {seam_on_dragonfly(recorded("hop_delay", 200)), seam_on_hyperx(recorded("hop_delay", 200))}) {
@@ -340,13 +296,10 @@ TEST(rows_may_be_in_other_memory) {
 
 // Cycles in which all ranks compute are skipped, except the cycles in which feedback arrives.
 TEST(feedback_of_a_workload_comes_in_time) {
-  Config c = config(small_network(), sc22(), {"random", {{"record", i64{4096}}}}, {"", {}});
+  Config c = config(small_network(), sc22(), {"random", {{"record", 4096}}}, {"", {}});
   c.workload = {
-      {{"placement", std::string("linear")}},
-      {{"ur",
-        {"ur", {{"ranks", i64{48}}, {"iterations", i64{12}}, {"compute_ns", i64{3000}}, {"bytes", i64{2000}}}},
-        nullptr,
-        {}}}};
+      {{"placement", "linear"}},
+      {{"ur", {"ur", {{"ranks", 48}, {"iterations", 12}, {"compute_ns", 3000}, {"bytes", 2000}}}, nullptr, {}}}};
   Simulation whole(c), pieces(c);
   whole.run(60000);
   CHECK(whole.workload_finished());

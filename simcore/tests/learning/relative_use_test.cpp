@@ -1,14 +1,11 @@
 // Price of a path: the running mean of a link, the report to the previous router, and the features.
-#include <algorithm>
-#include <cmath>
-
 #include "support/seam.hpp"
 
 namespace learning_relative_use_test {
 
 using namespace scenes;
 
-const Values kSeam = {{"observation", std::string("relative+relative_use")}};
+const Values kSeam = {{"observation", "relative+relative_use"}};
 
 float use_of(const Simulation& sim, u32 router, u32 local) {
   const Network& net = sim.network();
@@ -19,8 +16,8 @@ float use_of(const Simulation& sim, u32 router, u32 local) {
 Simulation flow(const std::vector<u32>& destinations, u32 flits) {
   std::vector<Planned> plan;
   for (u32 k = 0; k < flits; k++) plan.push_back({2, destinations[k % destinations.size()]});
-  return Simulation(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}),
-                           {"agent", kSeam}, planned(std::move(plan))));
+  return Simulation(config(small_network(), merge(hpdc21(), {{"source_backlog", "kept"}}), {"agent", kSeam},
+                           planned(std::move(plan))));
 }
 
 // hpdc21: a flit takes 20 cycles, on the link of a terminal and on the links of routers alike. A single flow fills its
@@ -43,7 +40,7 @@ TEST(link_use_is_the_share_of_time) {
 }
 
 TEST(price_and_slack_by_hand) {
-  Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", kSeam}, {"uniform", {}})));
+  Lone x = lone(small_network(), {"agent", kSeam}, hpdc21());
   float* const use = kept<float>(x.net, x.state, "relative_use_link");
   u32* const last = kept<u32>(x.net, x.state, "relative_use_last");
   for (u32 local = 2; local < 7; local++) last[x.net.port(1, local) * 2] = 10'000;  // the means are up to date
@@ -80,7 +77,7 @@ TEST(price_and_slack_by_hand) {
 
 // A packet of 14 flits needs 280 cycles on a link, about two mean hops. It begins to be late after three times this.
 TEST(a_long_packet_is_late_after_longer_waits) {
-  Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", kSeam}, {"uniform", {}})));
+  Lone x = lone(small_network(), {"agent", kSeam}, hpdc21());
   for (const auto& [cycles, lateness] : {std::pair{800u, 0.0}, {840u, 0.0}, {1260u, 0.5}, {1680u, 1.0}, {2000u, 1.0}}) {
     const Place at = x.send(2, 10);
     x.packet().flits = 14;
@@ -92,7 +89,7 @@ TEST(a_long_packet_is_late_after_longer_waits) {
 
 // A packet with an even number reports lost time, with an odd one the price of the best path.
 TEST(packets_report_lost_time_and_price_in_turn) {
-  Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", kSeam}, {"uniform", {}})));
+  Lone x = lone(small_network(), {"agent", kSeam}, hpdc21());
   const LearnedTable table = learned_table(x.net);
   float* const use = kept<float>(x.net, x.state, "relative_use_link");
   // A packet from terminal 2 to group 1 is at router 0 of group 0, behind router 1. Any link of router 0 could be
@@ -126,9 +123,8 @@ TEST(packets_report_lost_time_and_price_in_turn) {
 // first router learns it.
 TEST(the_price_of_later_links_is_learned) {
   std::vector<Planned> plan(600, {0, 2});
-  Simulation sim(config({"torus", {{"sizes", std::vector<double>{6}}, {"terminals_per_router", i64{1}}}},
-                        merge(hpdc21(), {{"source_backlog", std::string("kept")}}),
-                        {"agent", merge(kSeam, {{"relation", std::string("minimal")}})}, planned(std::move(plan))));
+  Simulation sim(config(torus({6}), merge(hpdc21(), {{"source_backlog", "kept"}}),
+                        {"agent", merge(kSeam, {{"relation", "minimal"}})}, planned(std::move(plan))));
   const Network& net = sim.network();
   for (u32 cycle = 0; cycle < 11000; cycle++) advance(sim, [](u32) { return 0u; });
   CHECK(!sim.empty());
@@ -168,9 +164,7 @@ TEST(windows_do_not_change_the_use_of_links) {
 // Reports of 100 ns move the slow mean to 100 (1 - 0.9^n) ns, and the fast one to 100 (1 - 0.6^n) ns. After three of
 // them, reports of 0 ns let the fast mean fall below the slow one.
 TEST(the_trend_of_lost_time_by_hand) {
-  Lone x =
-      Lone(build(config(small_network(), hpdc21(),
-                        {"agent", {{"observation", std::string("relative+relative_use_trend")}}}, {"uniform", {}})));
+  Lone x = lone(small_network(), {"agent", {{"observation", "relative+relative_use_trend"}}}, hpdc21());
   const u32 port = x.net.port(1, 2), row = (1 * 2 + 0) * 2, rows = x.net.feedback.rows / 3;
   const double mean_hop = x.net.seam->hop_scale_ns;
   double slow = 0, fast = 0;

@@ -1,7 +1,5 @@
 // Mapping: the bytes that ranks exchange, the quality of a mapping against brute force and closed forms, and the
 // mappings of every mapper.
-#include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -14,10 +12,7 @@
 #include "simcore/rng.hpp"
 #include "simcore/tables/engine.hpp"
 #include "simcore/tables/walk.hpp"
-#include "simcore/workload.hpp"
-#include "support/scenes.hpp"
-#include "support/torus.hpp"
-#include "test.hpp"
+#include "support/jobs.hpp"
 
 namespace mapping_mapping_test {
 
@@ -28,12 +23,8 @@ std::shared_ptr<const Network> network(const Section& topology, Values router = 
   return build(config(topology, std::move(router), {routing, {}}, {"uniform", {}}));
 }
 
-Section torus_of(const std::vector<double>& sizes, i64 terminals = 1) {
-  return torus_section({"torus", sizes, {1}, {}, terminals});
-}
-
 std::shared_ptr<const Program> halo(const std::vector<double>& grid, i64 bytes = 1000, bool periodic = true) {
-  return motif_program({"halo3d", {{"grid", grid}, {"bytes", bytes}, {"iterations", i64{1}}, {"periodic", periodic}}},
+  return motif_program({"halo3d", {{"grid", grid}, {"bytes", bytes}, {"iterations", 1}, {"periodic", periodic}}},
                        "test", 0);
 }
 
@@ -117,7 +108,7 @@ struct BruteForce {
 
 TEST(communication_matrix_has_the_bytes_sent) {
   for (const std::string& name : registered_names<MotifSpec>()) {
-    const auto program = motif_program({name, {{"ranks", i64{27}}, {"scale", 0.01}}}, "test", 0);
+    const auto program = motif_program({name, {{"ranks", 27}, {"scale", 0.01}}}, "test", 0);
     const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     CHECK_EQ(m.ranks, program->ranks);
     const std::vector<u64> sent = workload::bytes_sent(*program);
@@ -150,13 +141,11 @@ TEST(communication_matrix_has_the_bytes_sent) {
 
 TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
   for (const Section& topology : std::vector<Section>{
-           torus_of({4, 4}), torus_of({3, 2, 4}, 2), torus_section({"torus", {5, 4}, {1, 3}, {}, 1, 1}),
-           small_network(), hyperx_section({3, 4}, 2), Section{"fat_tree", {}},
-           Section{"random_regular", {{"routers", i64{14}}, {"degree", i64{3}}}}}) {
+           torus({4, 4}), torus({3, 2, 4}, 2), torus({5, 4}, 1, {1, 3}), small_network(), hyperx_section({3, 4}, 2),
+           Section{"fat_tree", {}}, Section{"random_regular", {{"routers", 14}, {"degree", 3}}}}) {
     const auto net = network(topology, sc22());
     const u32 ranks = net->terminals - 1;
-    const auto program =
-        motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test", 0);
+    const auto program = motif_program({"ur", {{"ranks", ranks}, {"iterations", 3}, {"bytes", 512}}}, "test", 0);
     const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 3);
     const mapping::MappingQuality q = mapping::quality_on_minimal_paths(*net, m, {at.begin(), at.begin() + ranks});
@@ -181,7 +170,7 @@ TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
 TEST(mapping_congestion_is_over_the_bandwidth) {
   Values router = input_queued();
   router["link_bandwidth_gb_per_s_local"] = 64.0;  // half of a terminal's
-  const auto slow = network(torus_of({4, 4, 4}), router), fast = network(torus_of({4, 4, 4}));
+  const auto slow = network(torus({4, 4, 4}), router), fast = network(torus({4, 4, 4}));
   const workload::CommunicationMatrix m = workload::communication_matrix(*halo({4, 4, 4}));
   CHECK_NEAR(mapping::quality_on_minimal_paths(*slow, m, numbers(64)).worst_congestion,
              2 * mapping::quality_on_minimal_paths(*fast, m, numbers(64)).worst_congestion, 1e-9);
@@ -189,12 +178,12 @@ TEST(mapping_congestion_is_over_the_bandwidth) {
 
 TEST(mapping_quality_under_a_table) {
   for (const Section& topology :
-       std::vector<Section>{torus_of({4, 4}), small_network(), hyperx_section({3, 4}, 2), Section{"fat_tree", {}}}) {
+       std::vector<Section>{torus({4, 4}), small_network(), hyperx_section({3, 4}, 2), Section{"fat_tree", {}}}) {
     const auto net = network(topology);
     const tables::ChannelGraph g = tables::channel_graph(*net);
     const tables::ForwardingTable table = tables::make_table("test", {"min_hop", {}, nullptr}, g);
     const auto program =
-        motif_program({"ur", {{"ranks", i64{net->terminals}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test", 0);
+        motif_program({"ur", {{"ranks", net->terminals}, {"iterations", 3}, {"bytes", 512}}}, "test", 0);
     const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 4);
     const mapping::MappingQuality q = mapping::quality_under_table(*net, table, m, at);
@@ -215,16 +204,14 @@ TEST(mapping_quality_under_a_table) {
     CHECK_NEAR(q.mean_congestion, hops / g.channels, 1e-6);
     if (topology.name != "dragonfly")
       CHECK_NEAR(q.dilation, mapping::quality_on_minimal_paths(*net, m, at).dilation, 1e-9);
+    tables::ForwardingTable torn = table;
+    std::ranges::fill(torn.port, tables::kNoPort);
+    CHECK_THROWS(ConfigError, mapping::quality_under_table(*net, torn, m, at));
   }
-  const auto net = network(torus_of({4, 4}));
-  tables::ForwardingTable table = tables::make_table("test", {"min_hop", {}, nullptr}, tables::channel_graph(*net));
-  table.at(0, 5) = tables::kNoPort;
-  CHECK_THROWS(ConfigError, mapping::quality_under_table(*net, table, workload::communication_matrix(*halo({4, 4, 1})),
-                                                         numbers(16)));
 }
 
 TEST(mapping_numbers_of_a_torus_of_1728) {
-  const auto net = network(torus_of({12, 12, 12}));
+  const auto net = network(torus({12, 12, 12}));
   // A stencil of the torus's own shape: one face on each channel, one hop.
   const mapping::MappingQuality own = mapping::quality_on_minimal_paths(
       *net, workload::communication_matrix(*halo({12, 12, 12}, 576000)), numbers(1728));
@@ -237,11 +224,11 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
   const auto program = motif_program({"stencil27",
                                       {{"grid", std::vector<double>{12, 12, 12}},
                                        {"periodic", true},
-                                       {"phase", std::string("halo")},
-                                       {"iterations", i64{1}},
-                                       {"face_bytes", i64{8}},
-                                       {"edge_bytes", i64{8}},
-                                       {"corner_bytes", i64{8}}}},
+                                       {"phase", "halo"},
+                                       {"iterations", 1},
+                                       {"face_bytes", 8},
+                                       {"edge_bytes", 8},
+                                       {"corner_bytes", 8}}},
                                      "test", 0);
   const mapping::MappingProblem p = problem_of(*net, *program);
   double sum = 0;
@@ -261,14 +248,14 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
 TEST(mappers_give_every_rank_a_separate_slot) {
   const PlainLibrary library;
   for (const Section& topology :
-       std::vector<Section>{torus_of({4, 3}), torus_of({3, 3, 3}, 2), small_network(), hyperx_section({3, 4}, 3),
-                            Section{"fat_tree", {}}, Section{"mesh", {{"sizes", std::vector<double>{5, 4}}}}}) {
+       std::vector<Section>{torus({4, 3}), torus({3, 3, 3}, 2), small_network(), hyperx_section({3, 4}, 3),
+                            Section{"fat_tree", {}}, mesh({5, 4})}) {
     const auto net = network(topology);
     const u32 n = net->terminals;
     for (const u32 ranks : {n, n - 1, n / 2 + 1, 2u, 1u})
       for (const auto& [name, mapper] : registry<mapping::MapperSpec>()) {
         const std::string text = topology.name + ", " + std::to_string(ranks) + " ranks, " + name;
-        const auto program = motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{4}}}}, "test", 0);
+        const auto program = motif_program({"ur", {{"ranks", ranks}, {"iterations", 4}}}, "test", 0);
         const mapping::MappingProblem p = problem_of(*net, *program);
         const mapping::Mapping mapping = mapper.map(p);
         check_mapping(p, mapping, text);
@@ -289,7 +276,7 @@ TEST(mappers_give_every_rank_a_separate_slot) {
 
 TEST(mappers_find_lines_and_cliques) {
   // A line of ranks with random numbers on a ring: neighbours stay neighbours, except where the line turns back.
-  const auto ring = network(torus_of({32}));
+  const auto ring = network(torus({32}));
   workload::CommunicationMatrix line;
   const std::vector<u32> name = shuffled(32, 5);
   std::vector<std::vector<u32>> to(32);
@@ -324,7 +311,7 @@ TEST(mappers_find_lines_and_cliques) {
 // Twelve ranks that each send to the fifth next, on a torus of 4x3. An exchange of two ranks changes the hops of all
 // their messages; the sum over the messages of one rank must not miss any.
 TEST(threshold_accepting_counts_every_message) {
-  const auto net = network(torus_of({4, 3}));
+  const auto net = network(torus({4, 3}));
   workload::CommunicationMatrix shifts;
   for (u32 r = 0; r < 12; r++) {
     shifts.peer.push_back((r + 5) % 12), shifts.bytes.push_back(100 + r);
@@ -345,16 +332,13 @@ TEST(threshold_accepting_counts_every_message) {
 
 TEST(workload_mapped_placement) {
   const auto job = [](const std::string& name, i64 ranks, std::vector<u32> terminals = {}) {
-    return JobSection{name,
-                      {"halo3d", {{"ranks", ranks}, {"iterations", i64{1}}, {"bytes", i64{4000}}}},
-                      nullptr,
-                      std::move(terminals)};
+    JobSection halo = motif("halo3d", {{"ranks", ranks}, {"iterations", 1}, {"bytes", 4000}}, std::move(terminals));
+    halo.name = name;
+    return halo;
   };
   const auto placed = [&](Values values, std::vector<u32> given = {}) {
-    Config config = scenes::config(small_network(), sc22(), {"minimal", {}}, {"", {}});
-    values["placement"] = std::string("mapped");
-    config.workload = {std::move(values), {job("a", 24), job("b", 12, std::move(given)), job("c", 30)}};
-    return Simulation(config);
+    values["placement"] = "mapped";
+    return Simulation(with_jobs({job("a", 24), job("b", 12, std::move(given)), job("c", 30)}, std::move(values)));
   };
   const std::string in_order = "in_order", none = "none", linear = "linear";
   Simulation sim = placed({});
@@ -364,7 +348,7 @@ TEST(workload_mapped_placement) {
   for (u32 r = 0; r < 66; r++) CHECK_EQ(w.terminal_rank[w.rank_terminal[r]], r);
   CHECK(w.mapping->dilation <= w.mapping->start_dilation);
   CHECK(w.rank_terminal == placed({}).network().workload->rank_terminal);
-  CHECK(sim.network().identity != placed({{"placement_seed", i64{2}}}).network().identity);
+  CHECK(sim.network().identity != placed({{"placement_seed", 2}}).network().identity);
   // Without refinement in_order is the linear placement. Refinement improves it.
   const Simulation plain = placed({{"mapping", in_order}, {"mapping_refine", none}});
   for (u32 r = 0; r < 66; r++) CHECK_EQ(plain.network().workload->rank_terminal[r], r);
@@ -381,11 +365,10 @@ TEST(workload_mapped_placement) {
       const auto all = numbers(72);
       return std::set<u32>(all.begin() + first, all.begin() + last);
     }());
-  sim.begin_window();
-  CHECK(sim.run_workload(20000000));
+  finish(sim);
   const mapping::MappingLibrary before = mapping::mapping_library();
   mapping::mapping_library() = {};
-  CHECK_THROWS(ConfigError, placed({{"mapping", std::string("rcm")}}), "workload.mapping", "rcm", "SciPy", "greedy");
+  CHECK_THROWS(ConfigError, placed({{"mapping", "rcm"}}), "workload.mapping", "rcm", "SciPy", "greedy");
   mapping::mapping_library() = before;
 }
 

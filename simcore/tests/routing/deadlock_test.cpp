@@ -1,5 +1,4 @@
 // The search for cycles of channel dependencies, and the watchdog on a routing that deadlocks.
-
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/topology/dragonfly.hpp"
@@ -61,7 +60,7 @@ Config locking(i64 output_buffer) {
   std::vector<Planned> plan;
   for (u32 t = 0; t < 8; t++)
     for (u32 k = 0; k < 30; k++) plan.push_back({t, (t + 6) % 8});
-  const Values router = merge(input_queued(), {{"input_buffer_flits", i64{1}},
+  const Values router = merge(input_queued(), {{"input_buffer_flits", 1},
                                                {"output_buffer_flits", output_buffer},
                                                {"link_latency_ns_local", 2.0},
                                                {"watchdog_ns", 3000.0}});

@@ -36,7 +36,7 @@ TEST(credit_loop_without_speedup) {
 // A credit that the link takes is in its loop for a cycle less, the time from the switch to the link.
 TEST(credit_charged_at_the_link) {
   for (u32 slots = 1; slots <= 3; slots++)
-    CHECK_NEAR(delivered(booksim2(1, slots, {{"credit_charged", std::string("link")}})), 1100 * slots / 6.0, 2);
+    CHECK_NEAR(delivered(booksim2(1, slots, {{"credit_charged", "link"}})), 1100 * slots / 6.0, 2);
 }
 
 }  // namespace stage_credit_loop_test

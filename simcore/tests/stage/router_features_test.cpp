@@ -1,6 +1,5 @@
 // Features of routers: drawn packet sizes, injection on several VCs, credits that only take the link's time, age
-// arbitration, a crossbar port per VC, ejection on any VC.
-#include <algorithm>
+// arbitration, a crossbar port per VC, ejection on any VC, VC allocation.
 #include <set>
 
 #include "simcore/rng.hpp"
@@ -12,11 +11,21 @@ namespace stage_router_features_test {
 
 using namespace scenes;
 
-const std::string kAge = "age", kRoundRobin = "round_robin", kWormhole = "wormhole", kLink = "link";
-const Values kSizes = {{"packet_bytes_max", bytes_of(16)}};
+const std::string kAge = "age";
+const Values kSizes = {{"packet_flits", 1}, {"packet_flits_max", 16}};
 
 Config line_of_two(const Values& router, const Section& traffic, i64 terminals = 1) {
   return config(hyperx_section({2}, terminals), router, {"dimension_order", {}}, traffic);
+}
+
+// Runs one cycle and calls visit(event) for each event that entered `lines` in it.
+template <class Lines, class Visit>
+void run_and_visit(Simulation& sim, const Lines& lines, Visit&& visit) {
+  std::vector<u32> ends;
+  for (const auto& line : lines) ends.push_back(line.end);
+  sim.run(1);
+  for (std::size_t k = 0; k < ends.size(); k++)
+    for (u32 n = ends[k]; n != lines[k].end; n++) visit(lines[k].at(n));
 }
 
 // Packets as they enter the network, taken from their first decision.
@@ -86,9 +95,9 @@ TEST(a_packet_keeps_its_size) {
 TEST(drawn_sizes_are_offered_at_the_load) {
   for (const double load : {0.1, 0.5})
     for (const auto& [least, most] : {std::pair{1, 16}, {1, 2}, {4, 12}, {7, 7}}) {
-      Simulation sim(config(
-          hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", i64{4000}}}), {"dimension_order", {}},
-          {"uniform", {{"load", load}, {"packet_bytes", bytes_of(least)}, {"packet_bytes_max", bytes_of(most)}}}));
+      Simulation sim(config(hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", 4000}}),
+                            {"dimension_order", {}},
+                            {"uniform", {{"load", load}, {"packet_flits", least}, {"packet_flits_max", most}}}));
       const double cycles = 6000, mean = (least + most) / 2.0, width = most - least + 1, wanted = 64 * cycles * load;
       sim.run(static_cast<u64>(cycles));
       CHECK_EQ(sim.state().part.totals.backlogged, 0u);
@@ -97,36 +106,17 @@ TEST(drawn_sizes_are_offered_at_the_load) {
     }
   // Fixed intervals: one packet of 8.5 flits on average every 17 cycles at load 0.5.
   Simulation sim(config(hyperx_section({4, 4}, 4), sc19(), {"dimension_order", {}},
-                        {"uniform", merge(kSizes, {{"load", 0.5}, {"injection", std::string("fixed_interval")}})}));
+                        {"uniform", merge(kSizes, {{"load", 0.5}, {"injection", "fixed_interval"}})}));
   sim.begin_window();
   sim.run(1700);
   CHECK_EQ(statistics(sim.network(), sim.state()).at("packets_generated"), 64 * 100);
 }
 
-// The tail arrives (flits - 1) cycles after the head for every drawn size: 10 + 56 (h + 1) + 50 h + flits - 1.
-TEST(drawn_sizes_at_zero_load) {
-  std::set<double> sizes;
-  for (u64 seed = 1; seed <= 60; seed++) {
-    Section traffic = planned({{0, 5}});
-    traffic.values = merge(traffic.values, kSizes);
-    for (const std::string flow : {"virtual_cut_through", "wormhole"}) {
-      Simulation sim(
-          config(hyperx_section({4, 4}, 1), merge(sc19(), {{"flow_control", flow}}), {"omni_war", {}}, traffic, seed));
-      sim.begin_window();
-      sim.run(1000);
-      const auto result = statistics(sim.network(), sim.state());
-      sizes.insert(result.at("flits_delivered"));
-      CHECK_EQ(result.at("network_latency_mean_ns"), 66 + 2 * 106 + result.at("flits_delivered") - 1);
-    }
-  }
-  CHECK(sizes.size() > 12 && *sizes.begin() >= 1 && *sizes.rbegin() <= 16);
-}
-
 // router.buffer_total: a port has the same buffers in total, whatever the number of VCs that the routing needs.
 TEST(buffer_total_is_divided_among_the_vcs) {
   const auto make = [](const std::string& routing, const Values& router, i64 flits = 1) {
-    return build(config(hyperx_section({4, 4}, 1), merge(router, {{"vcs", i64{0}}}), {routing, {}},
-                        {"uniform", {{"packet_bytes", bytes_of(flits)}}}));
+    return build(config(hyperx_section({4, 4}, 1), merge(router, {{"vcs", 0}}), {routing, {}},
+                        {"uniform", {{"packet_flits", flits}}}));
   };
   const auto total = [](i64 flits) { return Values{{"buffer_total", flits}}; };
   // 1 and 4 VCs without output queues; 254 flits leave two without use.
@@ -146,10 +136,7 @@ TEST(buffer_total_is_divided_among_the_vcs) {
   CHECK_EQ(both->router.output_depth, 32u);
   // The least total that leaves room for a packet of 10 flits: 35 flits per VC, 25 and 10.
   CHECK_EQ(make("omni_war", merge(sc19(), total(140)), 10)->router.output_depth, 10u);
-  CHECK_THROWS(ConfigError, make("omni_war", merge(sc19(), total(124)), 10),
-               "traffic.uniform.packet_bytes: a packet of 10 flits does not fit router.buffer_total = 124 flits, which "
-               "leaves 9 flits for the output_buffer_flits of each of the 4 VCs with routing.omni_war; set it to at "
-               "least 128 ");
+  CHECK_THROWS(ConfigError, make("omni_war", merge(sc19(), total(124)), 10), "router.buffer_total", "at least 128 ");
   CHECK_EQ(make("omni_war", merge(sc19(), total(128)), 10)->router.output_depth, 10u);
 }
 
@@ -157,10 +144,10 @@ TEST(buffer_total_is_divided_among_the_vcs) {
 
 TEST(packets_enter_on_the_vcs_they_may) {
   for (const auto& [given, used] : {std::pair{0, 8u}, {1, 1u}, {3, 3u}, {8, 8u}}) {
-    Simulation sim(config(
-        hyperx_section({4}, 4),
-        merge(sc19(), {{"injection_vcs", i64{given}}, {"input_buffer_flits", i64{4}}, {"link_latency_ns_host", 20.0}}),
-        {"dim_war", {}}, {"uniform", {{"load", 1.0}}}));
+    Simulation sim(
+        config(hyperx_section({4}, 4),
+               merge(sc19(), {{"injection_vcs", given}, {"input_buffer_flits", 4}, {"link_latency_ns_host", 20.0}}),
+               {"dim_war", {}}, {"uniform", {{"load", 1.0}}}));
     std::map<u32, u32> count;
     std::vector<Decision> seen;
     for (u32 k = 0; k < 1000; k++) observe(sim, seen);
@@ -181,14 +168,14 @@ TEST(packets_enter_on_the_vcs_they_may) {
 // the link's 50 alone: r = 102 or 101. With output buffers: 55 + 50 cycles there, granted at once, and 105 or 50 back:
 // r = 210 or 155.
 TEST(throughput_of_a_vc_is_depth_over_round_trip) {
-  const Values queued = merge(input_queued(), {{"link_latency_ns_local", 50.0}, {"nic_buffer_flits", i64{4000}}});
-  const Values buffered = merge(sc19(), {{"vcs", i64{1}}, {"nic_buffer_flits", i64{4000}}});
+  const Values queued = merge(input_queued(), {{"link_latency_ns_local", 50.0}, {"nic_buffer_flits", 4000}});
+  const Values buffered = merge(sc19(), {{"vcs", 1}, {"nic_buffer_flits", 4000}});
   for (const i64 depth : {1, 7, 20, 100}) {
     const Values size = {{"input_buffer_flits", depth}};
     const auto d = static_cast<double>(depth);
     CHECK_EQ(delivered(merge(queued, size), 2000, 102 * 10), 10 * d);
-    CHECK_EQ(delivered(merge(queued, merge(size, {{"credit_latency", kLink}})), 2000, 101 * 10), 10 * d);
-    CHECK_EQ(delivered(merge(buffered, merge(size, {{"credit_latency", std::string("hop")}})), 2000, 210 * 5), 5 * d);
+    CHECK_EQ(delivered(merge(queued, merge(size, {{"credit_latency", "link"}})), 2000, 101 * 10), 10 * d);
+    CHECK_EQ(delivered(merge(buffered, merge(size, {{"credit_latency", "hop"}})), 2000, 210 * 5), 5 * d);
     CHECK_EQ(delivered(merge(buffered, size), 2000, 155 * 5), 5 * d);
   }
   // From depth r on the link is fully used.
@@ -202,22 +189,21 @@ TEST(throughput_of_a_vc_is_depth_over_round_trip) {
 // All terminals send to one terminal. The oldest head that requests its port is served first: a departing flit is not
 // younger than any head that requested and stayed. Round robin violates this rule.
 TEST(the_oldest_is_served_first) {
-  for (const auto& [arbiter, vcs] : {std::pair{kAge, i64{1}},
-                                     {kAge, i64{4}},
-                                     {kRoundRobin, i64{1}},
-                                     {std::string("least_recently_served"), i64{4}}}) {
+  for (const auto& [arbiter, vcs] :
+       {std::pair{kAge, i64{1}}, {kAge, i64{4}}, {"round_robin", i64{1}}, {"least_recently_served", i64{4}}}) {
     const Values router =
-        merge(input_queued(),
-              {{"arbiter", arbiter}, {"vcs", vcs}, {"injection_vcs", i64{0}}, {"input_buffer_flits", i64{8}}});
+        merge(input_queued(), {{"arbiter", arbiter}, {"vcs", vcs}, {"injection_vcs", 0}, {"input_buffer_flits", 8}});
     Simulation sim(config(hyperx_section({3}, 6), router, {"dimension_order", {}},
-                          {"hotspot", {{"hot_terminals", i64{1}}, {"fraction", 1.0}, {"load", 0.3}}}));
+                          {"hotspot", {{"hot_terminals", 1}, {"fraction", 1.0}, {"load", 0.3}}}));
     const Network& net = sim.network();
     const u32 hot = net.destination(1, 0, 0, 0, 0), router_of_hot = net.terminal_router[hot];
     u32 out_of_order = 0, served = 0;
     for (u32 now = 0; now < 3000; now++) {
-      std::vector<u32> ends;
-      for (const auto& line : sim.state().part.flit_lines.lines) ends.push_back(line.end);
-      sim.run(1);
+      std::vector<Cycle> sent;  // times of generation of the packets whose flits leave
+      run_and_visit(sim, sim.state().part.flit_lines.lines, [&](const FlitEvent& flit) {
+        if (net.port_of_vc(flit.vc) == net.nic(hot))
+          sent.push_back(sim.state().packets[packet_of(flit.flit)].generated);
+      });
       const State& s = sim.state();
       Cycle oldest = kNone;  // of the heads that requested and stayed
       for (u32 port = 0; port < net.radix; port++)
@@ -226,13 +212,7 @@ TEST(the_oldest_is_served_first) {
           if (in.count > 0 && in.routed() && in.out_port == net.terminal_port[hot])
             oldest = std::min(oldest, s.packets[packet_of(in.front)].generated);
         }
-      for (std::size_t k = 0; k < ends.size(); k++)
-        for (u32 n = ends[k]; n != s.part.flit_lines.lines[k].end; n++) {
-          const FlitEvent& flit = s.part.flit_lines.lines[k].at(n);
-          if (net.port_of_vc(flit.vc) != net.nic(hot)) continue;
-          served++;
-          out_of_order += s.packets[packet_of(flit.flit)].generated > oldest;
-        }
+      for (const Cycle generated : sent) served++, out_of_order += generated > oldest;
     }
     CHECK(served > 2500);
     CHECK_FOR(arbiter == kAge ? out_of_order == 0 : out_of_order > 200, arbiter + ": " + std::to_string(out_of_order));
@@ -245,10 +225,10 @@ TEST(the_oldest_packet_that_waits_for_room_is_woken_first) {
   for (const i64 flits : {1, 4})
     for (const i64 output : {0, 8}) {
       const Values router = merge(input_queued(), {{"arbiter", kAge},
-                                                   {"input_buffer_flits", i64{8}},
+                                                   {"input_buffer_flits", 8},
                                                    {"output_buffer_flits", output},
                                                    {"link_latency_ns_local", 5.0}});
-      Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_bytes", bytes_of(flits)}}}, 4));
+      Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_flits", flits}}}, 4));
       const Network& net = sim.network();
       std::vector<u32> served;  // packets whose heads leave their input buffers at router 0
       u32 out_of_order = 0, parked = 0;
@@ -296,18 +276,12 @@ Grants most_grants(const Values& router) {
                         {"uniform", {{"load", 1.0}}}, 3));
   const Network& net = sim.network();
   Grants most;
-  std::vector<u32> ends(sim.state().part.credit_lines.lines.size());
   for (u32 now = 0; now < 1200; now++) {
-    for (std::size_t k = 0; k < ends.size(); k++) ends[k] = sim.state().part.credit_lines.lines[k].end;
-    sim.run(1);
     std::map<u32, u32> by_port, by_vc;
-    for (std::size_t k = 0; k < ends.size(); k++) {
-      const auto& line = sim.state().part.credit_lines.lines[k];
-      for (u32 n = ends[k]; n != line.end; n++) {
-        most.by_input = std::max(most.by_input, by_port[net.port_of_vc(line.at(n).vc)] += line.at(n).flits);
-        most.by_input_vc = std::max(most.by_input_vc, by_vc[line.at(n).vc] += line.at(n).flits);
-      }
-    }
+    run_and_visit(sim, sim.state().part.credit_lines.lines, [&](const CreditEvent& credit) {
+      most.by_input = std::max(most.by_input, by_port[net.port_of_vc(credit.vc)] += credit.flits);
+      most.by_input_vc = std::max(most.by_input_vc, by_vc[credit.vc] += credit.flits);
+    });
   }
   CHECK(sim.drain(100000));
   sim.run(200);
@@ -318,11 +292,10 @@ Grants most_grants(const Values& router) {
 }  // namespace
 
 TEST(crossbar_ports_by_port_or_by_vc) {
-  const Values small = merge(sc19(), {{"output_buffer_flits", i64{8}}});
+  const Values small = merge(sc19(), {{"output_buffer_flits", 8}});
   for (const std::string arbiter : {"age", "least_recently_served"}) {
     const Grants per_vc = most_grants(merge(small, {{"arbiter", arbiter}})),
-                 per_port =
-                     most_grants(merge(small, {{"arbiter", arbiter}, {"crossbar_ports", std::string("per_port")}}));
+                 per_port = most_grants(merge(small, {{"arbiter", arbiter}, {"crossbar_ports", "per_port"}}));
     CHECK_EQ(per_port.by_input, 1u);
     CHECK(per_vc.by_input > 2);
     CHECK_EQ(per_vc.by_input_vc, 1u);
@@ -331,9 +304,8 @@ TEST(crossbar_ports_by_port_or_by_vc) {
 
 // A packet of either class leaves on any VC of the terminal's port that has room and that no other packet holds.
 TEST(ejection_uses_every_vc) {
-  Simulation sim(config(
-      hyperx_section({4}, 4), sc19(), {"dim_war", {}},
-      {"hotspot", {{"hot_terminals", i64{2}}, {"fraction", 1.0}, {"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
+  Simulation sim(config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
+                        {"hotspot", {{"hot_terminals", 2}, {"fraction", 1.0}, {"load", 1.0}, {"packet_flits", 4}}}));
   const Network& net = sim.network();
   std::set<u32> vcs;
   for (u32 now = 0; now < 1500; now++) {
@@ -357,33 +329,89 @@ TEST(ejection_uses_every_vc) {
 TEST(links_shared_by_flits_or_by_packets) {
   for (const auto& [sharing, granularity, mix] :
        {std::tuple{"flit", "flit", true}, {"packet", "flit", false}, {"flit", "packet", false}}) {
-    Simulation sim(config(
-        hyperx_section({3}, 3),
-        merge(sc19(), {{"link_sharing", std::string(sharing)}, {"credit_granularity", std::string(granularity)}}),
-        {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
+    Simulation sim(config(hyperx_section({3}, 3),
+                          merge(sc19(), {{"link_sharing", sharing}, {"credit_granularity", granularity}}),
+                          {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_flits", 4}}}));
     const Network& net = sim.network();
     std::map<u32, u32> open;  // [channel] the packet part-way through
     u32 mixed = 0, whole = 0;
-    for (u32 now = 0; now < 1500; now++) {
-      std::vector<u32> ends;
-      for (const auto& line : sim.state().part.flit_lines.lines) ends.push_back(line.end);
-      sim.run(1);
-      for (std::size_t k = 0; k < ends.size(); k++) {
-        const auto& line = sim.state().part.flit_lines.lines[k];
-        for (u32 n = ends[k]; n != line.end; n++) {
-          const u32 channel = net.port_of_vc(line.at(n).vc);
-          // Only channels from a terminal to a router.
-          if (net.is_nic(channel) || net.channels[channel].kind != PortKind::kTerminal) continue;
-          const Flit flit = line.at(n).flit;
-          const auto at = open.find(channel);
-          mixed += at != open.end() && at->second != packet_of(flit);
-          if (flit & kTail) whole++, open.erase(channel);
-          else open[channel] = packet_of(flit);
-        }
-      }
-    }
+    for (u32 now = 0; now < 1500; now++)
+      run_and_visit(sim, sim.state().part.flit_lines.lines, [&](const FlitEvent& event) {
+        const u32 channel = net.port_of_vc(event.vc);
+        // Only channels from a terminal to a router.
+        if (net.is_nic(channel) || net.channels[channel].kind != PortKind::kTerminal) return;
+        const auto at = open.find(channel);
+        mixed += at != open.end() && at->second != packet_of(event.flit);
+        if (event.flit & kTail) whole++, open.erase(channel);
+        else open[channel] = packet_of(event.flit);
+      });
     CHECK(whole > 1000);
     CHECK_FOR(mix ? mixed > 1000 : mixed == 0, std::string(sharing) + " " + granularity + ": " + std::to_string(mixed));
+  }
+}
+
+// ---- VC allocation. All packets are generated at cycle 0 and reach their router at cycle 1 ----
+
+Values with(const std::string& allocation, i64 vcs, const Values& more = {}) {
+  return merge(input_queued(), merge({{"vc_allocation", allocation}, {"vcs", vcs}}, more));
+}
+
+// The cycles in which the first packets of terminals 0 .. n-1 of a router win the switch.
+std::vector<u32> grants(const Values& router, const std::vector<u32>& destinations) {
+  std::vector<Planned> plan;
+  for (u32 t = 0; t < destinations.size(); t++) plan.push_back({t, destinations[t]});
+  std::vector<u32> cycles;
+  for (u32 t = 0; t < destinations.size(); t++) {
+    Simulation sim(config(hyperx_section({2}, 3), router, {"dimension_order", {}}, planned(plan)));
+    sim.watch(t, 0);
+    sim.run(50);
+    const std::string log = sim.watch_log();
+    cycles.push_back(static_cast<u32>(std::stoul(log.substr(log.rfind('\n', log.find("wins the switch")) + 1))));
+  }
+  return cycles;
+}
+
+using Cycles = std::vector<u32>;
+
+// Two heads choose the same output VC with their routes. With before_switch, the second head waits until the first has
+// released the VC at cycle 2. With parallel, it wins the other VC at cycle 1.
+TEST(vc_allocation_2x2) {
+  CHECK(grants(with("before_switch", 2), {2, 2}) == (Cycles{2, 4}));
+  CHECK(grants(with("parallel", 2), {2, 2}) == (Cycles{2, 3}));
+  CHECK(grants(with("with_switch", 2), {2, 2}) == (Cycles{1, 2}));
+  for (const std::string allocation : {"before_switch", "parallel"})  // different outputs: no conflict
+    CHECK(grants(with(allocation, 2), {1, 0}) == (Cycles{2, 2}));
+  CHECK(grants(with("parallel", 1), {2, 2}) == (Cycles{2, 4}));  // a single VC is held for two cycles per packet
+}
+
+// Three heads for two VCs. The third head wins the VC that the first has released, at cycle 3.
+TEST(vc_allocation_3x3) {
+  CHECK(grants(with("before_switch", 2), {2, 2, 2}) == (Cycles{2, 4, 6}));
+  CHECK(grants(with("parallel", 2), {2, 2, 2}) == (Cycles{2, 3, 4}));
+  CHECK(grants(with("parallel", 2), {1, 1, 0}) == (Cycles{2, 3, 2}));
+  CHECK(grants(with("with_switch", 2, {{"pipeline_ns", 1.0}}), {2, 2, 2}) == (Cycles{2, 3, 4}));
+}
+
+// On a torus with datelines, a packet may change its VC but not its class. Terminals may use every VC.
+TEST(parallel_vc_allocation_keeps_the_class) {
+  for (const i64 flits : {1, 3}) {
+    Simulation sim(config(torus({5, 5}), with("parallel", 6, {{"injection_vcs", 0}}),
+                          {"dimension_order", {{"deadlock_avoidance", "dateline"}}},
+                          {"uniform", {{"load", 0.9}, {"packet_flits", flits}}}));
+    CHECK_EQ(sim.network().routing_facts.classes, 2u);
+    std::map<std::pair<u32, u32>, u32> given;  // class by source and sequence number
+    std::vector<Decision> seen;
+    for (u32 k = 0; k < 1500; k++) observe(sim, seen);
+    u32 checked = 0, vcs = 0;
+    for (const Decision& d : seen) {
+      const std::pair id{d.packet.source, d.packet.sequence};
+      if (d.packet.hops > 0) checked++, CHECK_EQ(d.in_vc % 2, given.at(id));
+      vcs |= 1u << d.in_vc;
+      given[id] = d.out_class;
+    }
+    CHECK(checked > 5000);
+    CHECK_EQ(vcs, 63u);
+    CHECK(sim.drain(20000));
   }
 }
 

@@ -1,13 +1,10 @@
 // Packets that keep together (router.crossbar_sharing=packet) move as trains, one entry per hop. The reference is the
 // same model flit by flit, which does not use the arithmetic of trains. On random networks every packet is delivered in
 // the same cycle and every sum is the same. Some times are worked out by hand.
-#include <algorithm>
 #include <cstring>
-#include <map>
 #include <set>
 
 #include "simcore/rng.hpp"
-#include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
@@ -151,7 +148,6 @@ T one_of(u32 scene, u32 k, const std::vector<T>& choices) {
 
 // A random router in which packets can keep together.
 Values random_router(u32 scene, i64 most) {
-  const auto word = [](const char* text) { return std::string(text); };
   const bool buffered = pick(scene, 5, 4) > 0;
   return merge(input_queued(),
                {{"crossbar_sharing", kWhole},
@@ -167,17 +163,17 @@ Values random_router(u32 scene, i64 most) {
                 {"crossbar_bandwidth_gb_per_s", 128.0 / (1 + pick(scene, 26, 3))},
                 {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)},
                 {"link_latency_ns_global", 1.0 + pick(scene, 27, 40)},
-                {"injection_vcs", i64{pick(scene, 13, 2)}},
-                {"credit_latency", word(pick(scene, 14, 2) ? "link" : "hop")},
-                {"output_wake_flits", i64{pick(scene, 28, 3)}},
+                {"injection_vcs", pick(scene, 13, 2)},
+                {"credit_latency", pick(scene, 14, 2) ? "link" : "hop"},
+                {"output_wake_flits", pick(scene, 28, 3)},
                 {"pipeline_ns", 1.0 * pick(scene, 16, 4)},
-                {"latency_from", word(pick(scene, 29, 2) ? "nic" : "generation")},
-                {"source_backlog", word(pick(scene, 30, 2) ? "lost" : "kept")}});
+                {"latency_from", pick(scene, 29, 2) ? "nic" : "generation"},
+                {"source_backlog", pick(scene, 30, 2) ? "lost" : "kept"}});
 }
 
 // Two routers in a row with two terminals each.
 Config of_four(const Values& router, const std::vector<Planned>& plan, i64 flits) {
-  const Section line{"graph", {{"links", std::vector<double>{0, 1}}, {"terminals_per_router", i64{2}}}};
+  const Section line{"graph", {{"links", std::vector<double>{0, 1}}, {"terminals_per_router", 2}}};
   return config(line, merge(router, {{"crossbar_sharing", kWhole}, {"credit_granularity", kWhole}}), {"minimal", {}},
                 planned(plan, flits));
 }
@@ -202,7 +198,7 @@ DEEP_TEST(trains_are_exact_under_traffic) {
         kind < 2   ? dragonfly_section(2, 3, 1, 4)
         : kind < 4 ? hyperx_section(one_of<std::vector<double>>(scene, 1, {{3, 3}, {2, 3}, {4}, {2, 2, 2}}), 2,
                                     {{"links", std::vector<double>{1.0 + pick(scene, 2, 2)}}})
-                   : Section{"torus", {{"sizes", std::vector<double>{4, 3}}, {"terminals_per_router", i64{2}}}};
+                   : torus({4, 3}, 2);
     Section routing{kind < 2   ? one_of(scene, 3, kRoutings)
                     : kind < 4 ? one_of(scene, 3, kHyperXRoutings)
                                : one_of<std::string>(scene, 3, {"dimension_order", "minimal", "ugal"}),
@@ -214,12 +210,10 @@ DEEP_TEST(trains_are_exact_under_traffic) {
     Values router = random_router(scene, most);
     if (routing.name != "dal" && pick(scene, 15, 3) == 0) router["vc_allocation"] = std::string("before_switch");
     const double load = one_of<double>(scene, 33, {0.15, 0.4, 0.7, 1.0});
-    Config made = config(topology, router, routing,
-                         {"uniform",
-                          {{"load", load},
-                           {"packet_bytes", bytes_of(least)},
-                           {"packet_bytes_max", bytes_of(least < most ? most : i64{0})}}},
-                         scene);
+    Config made = config(
+        topology, router, routing,
+        {"uniform", {{"load", load}, {"packet_flits", least}, {"packet_flits_max", least < most ? most : i64{0}}}},
+        scene);
     made.partitions = 1 + pick(scene, 34, 3);
     if (!bubble) {  // as many VCs as needed, or more
       const u32 classes = build(made)->routing_facts.classes;
@@ -247,8 +241,8 @@ TEST(trains_are_exact_across_failures) {
   for (u32 scene = 0; scene < 6; scene++) {
     Config made = config(small_network(), random_router(scene + 1000, 6),
                          {one_of<std::string>(scene, 40, {"minimal", "ugal", "q_adaptive", "q_routing"}), {}},
-                         {"uniform", {{"load", 0.5}, {"packet_bytes_max", bytes_of(6)}}}, scene);
-    made.failures = {{"events", std::string("0.05@150-320")}};
+                         {"uniform", {{"load", 0.5}, {"packet_flits", 1}, {"packet_flits_max", 6}}}, scene);
+    made.failures = {{"events", "0.05@150-320"}};
     CHECK(in_lockstep(made, 420, "scene " + std::to_string(scene) + " " + made.routing.name).delivered > 100);
   }
 }
@@ -264,7 +258,7 @@ DEEP_TEST(trains_are_exact_under_jobs) {
                {one_of<std::string>(scene, 41, {"par", "ugal_router", "q_adaptive", "minimal"}), {}}, {"", {}}, scene);
     for (const char* motif : {"halo3d", "ur"})
       made.workload.jobs.push_back(
-          {motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}, {"size_scale", 0.02}}}, nullptr, {}});
+          {motif, {motif, {{"ranks", 27}, {"scale", 0.002}, {"size_scale", 0.02}}}, nullptr, {}});
     if (scene % 2) made.workload.values["packet_bytes"] = i64{128} * (2 + pick(scene, 42, 6));
     const std::string name = "scene " + std::to_string(scene) + " " + made.routing.name;
     CHECK_FOR(in_lockstep(made, 0, name).delivered > 500, name);
@@ -299,25 +293,13 @@ TEST(a_train_is_as_slow_as_its_slowest_place) {
 TEST(a_crossbar_output_stays_with_a_packet) {
   const Values router = merge(input_queued(), {{"link_bandwidth_gb_per_s_host", 128.0 / 3},
                                                {"link_bandwidth_gb_per_s_local", 128.0 / 3},
-                                               {"output_buffer_flits", i64{64}},
-                                               {"arbiter", std::string("least_recently_served")}});
+                                               {"output_buffer_flits", 64},
+                                               {"arbiter", "least_recently_served"}});
   for (const std::string stepping : {"train", "flit"}) {
     const auto at = delivered_at(of_four(merge(router, {{"packet_stepping", stepping}}), {{0, 2}, {1, 3}}, 4));
     CHECK_EQ(at.at(0), 11u + 11 + 1 + 2);
     CHECK_EQ(at.at(1), 23u + 11 + 1 + 2);
   }
-}
-
-// Packets of one flit have nothing to keep together: the run is identical.
-TEST(packets_of_one_flit_do_not_depend_on_trains) {
-  const Section traffic{"uniform", {{"load", 0.7}}};
-  const Config shared = config(small_network(), hpdc21(), {"q_adaptive", {}}, traffic);
-  Config whole = shared;
-  whole.router.values["crossbar_sharing"] = kWhole;
-  Simulation a(shared), b(whole);
-  CHECK(!b.network().whole_packets);
-  a.run(4000), b.run(4000);
-  CHECK_EQ(a.hash(), b.hash());
 }
 
 }  // namespace stage_train_test

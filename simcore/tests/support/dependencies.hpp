@@ -31,6 +31,14 @@ inline u64 edge_count(const Edges& edges) {
   return n;
 }
 
+// The dependencies if all classes were one.
+inline Edges in_one_class(const Edges& edges) {
+  Edges merged;
+  for (const auto& [from, to] : edges)
+    for (const u32 next : to) merged[from & ~31u].insert(next & ~31u);
+  return merged;
+}
+
 // Repeatedly removes channels for which no other channel waits. The graph is acyclic if this removes all channels.
 inline bool acyclic(const Edges& edges) {
   std::map<u32, u32> waiting;  // number of edges that lead to the channel

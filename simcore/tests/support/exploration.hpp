@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <functional>
 #include <tuple>
 
 #include "simcore/rng.hpp"

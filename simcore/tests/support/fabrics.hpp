@@ -50,15 +50,9 @@ inline Fabric read(const std::string& text, const std::string& format) {
 inline void refused(const std::string& text, const std::string& format, const std::string& place,
                     const std::vector<std::string>& parts) {
   const File file(text);
-  std::string message;
-  try {
-    read_fabric(file.path.string(), format);
-  } catch (const ConfigError& error) {
-    message = error.what();
-  }
-  const std::string begin = file.path.string() + (place.empty() ? "" : ":" + place) + ": ";
-  CHECK_FOR(message.rfind(begin, 0) == 0, place + " in: " + message);
-  for (const std::string& part : parts) CHECK_FOR(message.find(part) != std::string::npos, part + " in: " + message);
+  const std::string message = testing::thrown<ConfigError>(
+      __FILE__, __LINE__, "read_fabric", [&] { read_fabric(file.path.string(), format); }, parts);
+  CHECK_FOR(message.starts_with(file.path.string() + (place.empty() ? "" : ":" + place) + ": "), message);
 }
 
 inline std::string number(double value) {
@@ -96,21 +90,6 @@ inline std::string sorted_text(const Fabric& f) {
 
 // Two switches with two cables between them and three hosts, in each format.
 inline const char* const kSmall = "s1 h2* s0 h0* h1*\ns1:0 h2:0\ns1:2 s0:2\ns1:3 s0:3\ns0:0 h0:0\ns0:1 h1:0";
-
-inline const char* const kCsv = R"(a,a_port,b,b_port,b_type
-s1,0,h2,0,host
-s1,2,s0,2,
-s1,3,s0,3,
-s0,0,h0,0,host
-s0,1,h1,0,host
-)";
-
-inline const char* const kDot = R"(graph small {
-  s1:0 -- h2:0
-  s1:2 -- s0:2; s1:3 -- s0:3;
-  s0:0 -- h0:0; s0:1 -- h1:0
-}
-)";
 
 inline const char* const kOrcs = R"(digraph {
   s1:0 -> h2:0 [comment="h2"]
@@ -199,11 +178,5 @@ caguid=0x200000
 Ca	1 "H-0000000000200000"		# "h0"
 [1](200001) 	"S-0000000000010000"[1]		# lid 0 lmc 0 "s0" lid 0 4xSDR s=1 w=2 v=4
 )";
-
-inline std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const auto at = text.find(what);
-  CHECK_FOR(at != text.npos, what);
-  return text.replace(at, what.size(), by);
-}
 
 }  // namespace fabrics

@@ -7,7 +7,7 @@
 
 namespace scenes {
 
-inline Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology = small_network(),
+inline Config with_jobs(std::vector<JobSection> jobs, Values values = {}, Section topology = small_network(),
                         const std::string& routing = "minimal", Values router = sc22()) {
   Config c = config(std::move(topology), std::move(router), {routing, {}}, {"", {}});
   c.workload = {std::move(values), std::move(jobs)};

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <set>
-#include <vector>
 
+#include "simcore/graph.hpp"
 #include "support/scenes.hpp"
+#include "test.hpp"
 
 namespace scenes {
 
@@ -37,21 +38,41 @@ inline u32 count_links(const Network& net) {
   return ends / 2;
 }
 
-// Latency and hops of one packet on an idle network with the SC'19 router. The host links take 5 ns each, a router 56
-// ns, a link 50 ns, and each flit after the first 1 ns.
+// The closed forms of distances, minimal ports and the diameter agree with breadth-first search.
+inline void check_closed_forms(const Network& net) {
+  const Graph& graph = *net.graphs[0];
+  CHECK(net.topology->closed && graph.hops.empty());  // no table of quadratic size
+  const auto next = neighbors_of(net);
+  u32 longest = 0;
+  for (u32 to = 0; to < net.routers; to++) {
+    const auto hops = hops_from(next, to);
+    longest = std::max(longest, *std::ranges::max_element(hops));
+    for (u32 from = 0; from < net.routers; from++) {
+      const std::string text = net.fingerprint + ": " + std::to_string(from) + " to " + std::to_string(to);
+      CHECK_FOR(net.topology->hops_between(net, from, to) == hops[from], text);
+      each_link(net, graph, from, [&](u32 k) {
+        const bool closer = hops[net.next_router(net.port(from, k))] < hops[from];
+        CHECK_FOR(net.topology->is_minimal(net, graph, from, k, to) == closer, text + " by port " + std::to_string(k));
+      });
+    }
+  }
+  CHECK_EQ(net.topology->diameter, longest);
+}
+
+// One packet on an idle network. By default its router is SC'19's.
 struct Arrival {
   double ns, hops;
+  bool nonminimal;
 };
-inline double idle_ns(double hops, i64 flits = 1) { return 10 + 56 * (hops + 1) + 50 * hops + double(flits - 1); }
 inline Arrival lone_packet(const Section& topology, const Section& routing, u32 source, u32 destination, i64 flits = 1,
-                           u64 seed = 1) {
-  Simulation sim(
-      config(topology, merge(sc19(), {{"vcs", i64{0}}}), routing, planned({{source, destination}}, flits), seed));
+                           const Values& router = merge(sc19(), {{"vcs", 0}})) {
+  Simulation sim(config(topology, router, routing, planned({{source, destination}}, flits)));
   sim.begin_window();
   sim.run(1);
-  if (!sim.drain(100000)) throw CoreError("the packet does not arrive");
+  CHECK(sim.drain(100000));
   const auto result = statistics(sim.network(), sim.state());
-  return {result.at("network_latency_mean_ns"), result.at("hops_mean")};
+  CHECK_EQ(result.at("packets_delivered"), 1);
+  return {result.at("network_latency_mean_ns"), result.at("hops_mean"), result.at("nonminimal_fraction") > 0};
 }
 
 // Flits that a terminal receives per flit time, after a warm-up.

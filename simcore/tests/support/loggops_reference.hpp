@@ -31,15 +31,10 @@
 // more than 16 operations.
 #pragma once
 
-#include <algorithm>
-#include <map>
-#include <memory>
 #include <queue>
-#include <stdexcept>
-#include <vector>
 
-#include "simcore/program.hpp"
 #include "simcore/rng.hpp"
+#include "support/motif_programs.hpp"
 
 namespace loggops {
 
@@ -289,21 +284,14 @@ inline Result run(const Program& program, const Model& model = {}) { return Refe
 
 // ---- random programs ----
 
-struct ListedProgram : Program {
-  std::vector<std::vector<Block>> listed;  // [ranks][blocks]
-  explicit ListedProgram(u32 count) : listed(count) { ranks = count; }
-  u64 blocks(u32 rank) const override { return listed[rank].size(); }
-  void block(u32 rank, u64 index, Block& out) const override { out = listed[rank][index]; }
-};
-
 // A program of about `ops` operations. Every message has a receive, and no operation waits for itself. Operations are
 // added one by one, each receive right after its send. They depend only on earlier operations, so the program can
 // finish, also with rendezvous. With one processor, all operations of a rank are in one block.
 class RandomProgram {
  public:
   RandomProgram(u64 seed, u32 ranks, u32 ops, const Model& model, u32 cpus)
-      : seed_(seed), model_(model), cpus_(cpus), program_(std::make_shared<ListedProgram>(ranks)) {
-    for (auto& blocks : program_->listed) blocks.resize(1);
+      : seed_(seed), model_(model), cpus_(cpus), program_(std::make_shared<testing::Written>(ranks)) {
+    for (auto& blocks : program_->of) blocks.resize(1);
     for (u32 made = 0; made < ops;) made += add(below(ranks));
   }
   std::shared_ptr<const Program> program() const { return program_; }
@@ -316,7 +304,7 @@ class RandomProgram {
   u8 cpu() { return static_cast<u8>(below(cpus_)); }
 
   u32 add(u32 rank) {
-    if (cpus_ > 1 && chance(4) && !program_->listed[rank].back().ops.empty()) program_->listed[rank].emplace_back();
+    if (cpus_ > 1 && chance(4) && !program_->of[rank].back().ops.empty()) program_->of[rank].emplace_back();
     if (chance(60)) {
       const u64 ns = chance(10) ? 0 : chance(50) ? 1000 : 1 + below(30000);
       add(rank, {ns, 0, 0, OpKind::kCalc, cpu(), 0, {}}, 0);
@@ -336,7 +324,7 @@ class RandomProgram {
   // Adds an operation that depends on up to two earlier operations of the block, but on none of the last `spared`. In a
   // rendezvous of a rank with itself, the receive must not wait for the send.
   void add(u32 rank, const Op& made, u32 spared) {
-    Block& mine = program_->listed[rank].back();
+    Block& mine = program_->of[rank].back();
     const u32 index = mine.add(made), earlier = index - std::min(index, spared);
     if (earlier == 0 || chance(30)) return;
     mine.require(index, chance(70) ? earlier - 1 : below(earlier), chance(15));
@@ -348,7 +336,7 @@ class RandomProgram {
   const u32 cpus_;
   u64 drawn_ = 0;
   i32 tag_ = 0;
-  std::shared_ptr<ListedProgram> program_;
+  std::shared_ptr<testing::Written> program_;
 };
 
 inline std::shared_ptr<const Program> random_program(u64 seed, u32 ranks, u32 ops, const Model& model = {},

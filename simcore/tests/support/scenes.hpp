@@ -40,17 +40,26 @@ inline Section hyperx_section(const std::vector<double>& widths, i64 terminals, 
   return {"hyperx", merge({{"widths", widths}, {"terminals_per_router", terminals}}, more)};
 }
 
+inline Section torus(const std::vector<double>& sizes, i64 terminals = 1, const std::vector<double>& links = {1}) {
+  return {"torus", {{"sizes", sizes}, {"terminals_per_router", terminals}, {"links", links}}};
+}
+inline Section mesh(const std::vector<double>& sizes) { return {"mesh", {{"sizes", sizes}}}; }
+inline Section tree(const std::vector<double>& children, const std::vector<double>& parents,
+                    const std::vector<double>& links = {1}) {
+  return {"fat_tree", {{"children", children}, {"parents", parents}, {"links", links}}};
+}
+
 inline Values input_queued() { return bench::router_preset("input_queued"); }
 inline Values hpdc21() { return bench::router_preset("hpdc21"); }
 inline Values sc19() { return bench::router_preset("sc19"); }
 
 // The router of configs/router/sc22.yaml, but flits of several packets take turns at the crossbar. The preset itself is
 // packet_crossbar(sc22()).
-inline Values sc22() { return merge(bench::router_preset("sc22"), {{"crossbar_sharing", std::string("flit")}}); }
+inline Values sc22() { return merge(bench::router_preset("sc22"), {{"crossbar_sharing", "flit"}}); }
 
 // The same router with a crossbar that carries whole packets, so packets move as trains.
 inline Values packet_crossbar(const Values& router) {
-  return merge(router, {{"crossbar_sharing", std::string("packet")}, {"credit_granularity", std::string("packet")}});
+  return merge(router, {{"crossbar_sharing", "packet"}, {"credit_granularity", "packet"}});
 }
 
 // configs/router/booksim2.yaml with one VC, for steps of 1 / speedup ns.
@@ -63,23 +72,23 @@ inline Values booksim2(i64 speedup, i64 slots, const Values& more = {}) {
                                       {"input_latency_ns", step / 2},
                                       {"output_latency_ns", step / 2},
                                       {"input_buffer_flits", slots},
-                                      {"output_buffer_flits", i64{256}},
-                                      {"nic_buffer_flits", i64{0}},
-                                      {"flow_control", std::string("wormhole")},
-                                      {"vc_allocation", std::string("parallel")},
-                                      {"arbiter", std::string("islip")},
-                                      {"link_clock", std::string("flit")},
-                                      {"credit_charged", std::string("switch")},
+                                      {"output_buffer_flits", 256},
+                                      {"nic_buffer_flits", 0},
+                                      {"flow_control", "wormhole"},
+                                      {"vc_allocation", "parallel"},
+                                      {"arbiter", "islip"},
+                                      {"link_clock", "flit"},
+                                      {"credit_charged", "switch"},
                                       {"credit_delay_ns", 1.0},
-                                      {"terminal_buffers", std::string("input_buffer_flits")}},
+                                      {"terminal_buffers", "input_buffer_flits"}},
                                      more));
 }
 
 // The router of input_queued() with buffers of a few flits, so that packets stretch over several buffers.
 inline Values small_wormhole() {
-  return merge(input_queued(), {{"flow_control", std::string("wormhole")},
-                                {"input_buffer_flits", i64{3}},
-                                {"nic_buffer_flits", i64{8}},
+  return merge(input_queued(), {{"flow_control", "wormhole"},
+                                {"input_buffer_flits", 3},
+                                {"nic_buffer_flits", 8},
                                 {"link_latency_ns_global", 20.0},
                                 {"link_latency_ns_local", 3.0}});
 }

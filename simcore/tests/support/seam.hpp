@@ -1,5 +1,5 @@
-// Shared by the tests of the learning seam: runs in which the test makes the decisions, and a decision on a single
-// packet.
+// Shared by the tests of the learning seam: runs in which the test makes the decisions, a decision on a single packet,
+// and policies.
 #pragma once
 
 #include "simcore/learning.hpp"
@@ -15,19 +15,17 @@ inline Config seam_on_dragonfly(const Section& routing, const Values& router = h
 }
 inline Config seam_on_hyperx(const Section& routing, const Values& router = sc19(), double load = 0.9, u64 seed = 1) {
   return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), router, routing,
-                {"mixed", {{"load", load}, {"packet_bytes_max", bytes_of(8)}}}, seed);
+                {"mixed", {{"load", load}, {"packet_flits_max", 8}}}, seed);
 }
 
 // Both networks at full load, each with both kinds of router.
 inline std::vector<std::pair<std::string, Config>> loaded(const Section& routing) {
   return {
-      {"dragonfly, input-queued",
-       seam_on_dragonfly(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+      {"dragonfly, input-queued", seam_on_dragonfly(routing, merge(input_queued(), {{"input_buffer_flits", 16}}), 1.0)},
       {"dragonfly, output queues", seam_on_dragonfly(routing, hpdc21(), 1.0)},
-      {"hyperx, input-queued", seam_on_hyperx(routing, merge(input_queued(), {{"input_buffer_flits", i64{16}}}), 1.0)},
+      {"hyperx, input-queued", seam_on_hyperx(routing, merge(input_queued(), {{"input_buffer_flits", 16}}), 1.0)},
       {"hyperx, output queues",
-       seam_on_hyperx(routing, merge(sc19(), {{"input_buffer_flits", i64{24}}, {"output_buffer_flits", i64{16}}}),
-                      1.0)}};
+       seam_on_hyperx(routing, merge(sc19(), {{"input_buffer_flits", 24}, {"output_buffer_flits", 16}}), 1.0)}};
 }
 
 // Runs one cycle. choose(j) returns the slot of decision j.
@@ -76,6 +74,57 @@ inline Shown show(Lone& x, const Place& at) {
     for (const ObservationSpec* block : seam.blocks)
       for (const Feature& f : block->per_slot) slot[f.name] = *from++;
   return out;
+}
+
+// ---- Policies: networks of weights, and the routing that uses them ----
+
+using Layers = std::vector<u32>;
+
+inline float weight_of(u64 seed, u64 k) { return static_cast<float>(2 * unit(draw(seed, 21, k)) - 1); }
+
+// A neural network in the layout of exported policies: per layer, weights [outputs, inputs] and biases [outputs].
+struct Weights {
+  Layers layers;
+  std::vector<std::vector<float>> weight, bias;
+
+  Weights(Layers units, u64 seed) : layers(std::move(units)) {
+    u64 n = 0;
+    for (std::size_t l = 0; l + 1 < layers.size(); l++) {
+      const auto scale = static_cast<float>(1 / std::sqrt(layers[l]));
+      weight.emplace_back(std::size_t{layers[l]} * layers[l + 1]);
+      bias.emplace_back(layers[l + 1]);
+      for (float& w : weight.back()) w = weight_of(seed, n++) * scale;
+      for (float& b : bias.back()) b = weight_of(seed, n++) * 0.5f;
+    }
+  }
+  // A plain reference, row by row in double precision.
+  std::vector<double> forward(std::vector<double> x, bool tanh = false) const {
+    for (std::size_t l = 0; l + 1 < layers.size(); l++) {
+      std::vector<double> y(layers[l + 1]);
+      for (u32 o = 0; o < layers[l + 1]; o++) {
+        y[o] = double{bias[l][o]};
+        for (u32 i = 0; i < layers[l]; i++) y[o] += double{weight[l][std::size_t{o} * layers[l] + i]} * x[i];
+        if (l + 2 < layers.size()) y[o] = tanh ? std::tanh(y[o]) : std::max(y[o], 0.0);
+      }
+      x = y;
+    }
+    return x;
+  }
+  void load(const Network& net, State& s) const {
+    CHECK(net.seam->policy.layers == layers);
+    for (u32 l = 0; l + 1 < layers.size(); l++)
+      load_layer(net.seam->policy, l, weight[l].data(), bias[l].data(), s.weights.data());
+  }
+};
+
+inline Section policy(const std::string& network, const std::vector<double>& hidden, const Values& more = {}) {
+  return {"policy", merge({{"network", network}, {"hidden", hidden}}, more)};
+}
+inline Layers layers_of(const Seam& seam, const std::vector<double>& hidden) {
+  Layers layers = {seam.policy.per_slot ? seam.general + seam.per_slot : seam.width};
+  for (const double units : hidden) layers.push_back(static_cast<u32>(units));
+  layers.push_back(seam.policy.per_slot ? 1 : seam.slots);
+  return layers;
 }
 
 }  // namespace scenes

@@ -2,7 +2,11 @@
 // each cycle, the flits on each link, and every sum of the measurement window.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstdio>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "simcore/learning.hpp"
@@ -11,6 +15,8 @@
 #include "simcore/workload.hpp"
 
 namespace scenes {
+
+using namespace flitgym;
 
 class Trace {
  public:
@@ -82,6 +88,21 @@ inline u64 trace_of(const Config& config, u32 cycles) {
   sim.end_window();
   trace.statistics(sim.network(), sim.state());
   return trace.hash();
+}
+
+// Compares hashes with recorded hashes of the same names. Returns the lines of the hashes that differ.
+template <class Recorded>
+std::string changed_hashes(const std::vector<std::pair<std::string, u64>>& found, const Recorded& recorded) {
+  std::string changed;
+  for (const auto& [name, hash] : found) {
+    const auto known = std::ranges::find_if(recorded, [&](const auto& r) { return name == r.first; });
+    if (known != std::end(recorded) && known->second == hash) continue;
+    char line[64];
+    std::snprintf(line, sizeof line, "\", 0x%016llxull},", static_cast<unsigned long long>(hash));
+    changed += "\n{\"" + name + line;
+  }
+  if (found.size() != std::size(recorded)) changed += "\n" + std::to_string(found.size()) + " hashes";
+  return changed;
 }
 
 }  // namespace scenes

@@ -46,10 +46,7 @@ Section planned(std::vector<Planned> plan, i64 packet_flits) {
     pairs.push_back(packet.destination);
   }
   return {"test_planned",
-          {{"pairs", pairs},
-           {"packet_bytes", bytes_of(packet_flits)},
-           {"injection", std::string("fixed_interval")},
-           {"load", 1e-6}}};
+          {{"pairs", pairs}, {"packet_flits", packet_flits}, {"injection", "fixed_interval"}, {"load", 1e-6}}};
 }
 
 }  // namespace scenes

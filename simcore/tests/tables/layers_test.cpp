@@ -1,34 +1,18 @@
-// Engines of shortest paths and virtual layers: the effect of weights, layers without cycles, and the number of layers.
-#include <algorithm>
-#include <functional>
+// Engines that use virtual layers (sssp, dfsssp, lash, nue, parx): the effect of weights, layers without cycles, and
+// the number of layers.
 #include <numeric>
 #include <queue>
+#include <set>
 
-#include "simcore/tables/walk.hpp"
-#include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/layering.hpp"
-#include "tables/quality.hpp"
 #include "test.hpp"
 
 namespace tables_layers_test {
 
 using namespace scenes;
-
-Section torus(const std::vector<double>& sizes, i64 terminals = 1) {
-  return {"torus", {{"sizes", sizes}, {"terminals_per_router", terminals}}};
-}
-Section mesh(const std::vector<double>& sizes) { return {"mesh", {{"sizes", sizes}}}; }
-Section tree(const std::vector<double>& children, const std::vector<double>& parents,
-             const std::vector<double>& links = {1}) {
-  return {"fat_tree", {{"children", children}, {"parents", parents}, {"links", links}}};
-}
-Section random_graph(i64 routers, i64 degree, i64 terminals, i64 seed) {
-  return {"random_regular",
-          {{"routers", routers}, {"degree", degree}, {"terminals_per_router", terminals}, {"graph_seed", seed}}};
-}
 
 struct Fabric {
   std::string name;
@@ -47,7 +31,7 @@ std::vector<Fabric> fabrics() {
       {"leaves and spines", tree({6, 6}, {1, 3}, {1, 2})},
       {"hyperx", hyperx_section({4, 4}, 4)},
       {"dragonfly", small_network()},
-      {"slim fly", {"slim_fly", {{"q", i64{5}}, {"terminals_per_router", i64{1}}}}},
+      {"slim fly", {"slim_fly", {{"q", 5}, {"terminals_per_router", 1}}}},
       // A hub with three arms and a chord. Some switches have few terminals, some none.
       {"irregular",
        {"graph",
@@ -56,10 +40,10 @@ std::vector<Fabric> fabrics() {
   };
   for (const i64 seed : {1, 2, 3}) {
     const std::string n = " " + std::to_string(seed);
-    all.push_back({"random" + n, random_graph(24, 4, 2, seed)});
-    all.push_back({"damaged torus" + n, torus({5, 5}), {{"links", i64{6}}, {"seed", seed}}});
-    all.push_back({"damaged tree" + n, tree({4, 4, 4}, {1, 4, 4}), {{"links", i64{8}}, {"seed", seed}}});
-    all.push_back({"damaged dragonfly" + n, small_network(), {{"links", i64{7}}, {"seed", seed}}});
+    all.push_back({"random" + n, random_regular(24, 4, seed)});
+    all.push_back({"damaged torus" + n, torus({5, 5}), {{"links", 6}, {"seed", seed}}});
+    all.push_back({"damaged tree" + n, tree({4, 4, 4}, {1, 4, 4}), {{"links", 8}, {"seed", seed}}});
+    all.push_back({"damaged dragonfly" + n, small_network(), {{"links", 7}, {"seed", seed}}});
   }
   return all;
 }
@@ -73,23 +57,6 @@ u32 layers_of_pairs(const tables::ChannelGraph& g, const tables::ForwardingTable
   return static_cast<u32>(__builtin_popcountll(seen));
 }
 
-double efi(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
-  const tables::Loads l = loads(g, table, {});
-  return *std::max_element(l.channel.begin(), l.channel.end());
-}
-
-std::shared_ptr<const Demand> demand_of(u32 terminals, const std::function<double(u32, u32)>& weight) {
-  auto demand = std::make_shared<Demand>();
-  demand->terminals = terminals;
-  demand->first = {0};
-  for (u32 d = 0; d < terminals; d++) {
-    for (u32 s = 0; s < terminals; s++)
-      if (const double w = weight(s, d); w > 0) demand->source.push_back(s), demand->weight.push_back(w);
-    demand->first.push_back(demand->source.size());
-  }
-  return demand;
-}
-
 // All switches on a ring of five send two hops to the right. Their five dependencies form a cycle, and one route in a
 // second layer breaks it.
 TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
@@ -98,7 +65,7 @@ TEST(a_shift_by_two_on_a_ring_of_five_needs_two_layers) {
   const tables::ForwardingTable sssp = made(g, "sssp");
   CHECK_EQ(find_cycle(g, sssp).size(), 5u);
   for (const char* edge : {"weakest", "heaviest", "first"}) {
-    const tables::ForwardingTable table = made(g, "dfsssp", {{"edge", std::string(edge)}, {"fewest", false}});
+    const tables::ForwardingTable table = made(g, "dfsssp", {{"edge", edge}, {"fewest", false}});
     CHECK_EQ(table.layers, 2u);
     u32 moved = 0;
     for (const u8 layer : table.layer) moved += layer;
@@ -117,7 +84,7 @@ TEST(rings_need_two_layers_and_trees_one) {
     const tables::ChannelGraph g = graph_of(section);
     for (const char* engine : {"dfsssp", "lash"})
       for (const char* update : {"source", "pair"}) {
-        const tables::ForwardingTable table = made(g, engine, {{"update", std::string(update)}});
+        const tables::ForwardingTable table = made(g, engine, {{"update", update}});
         CHECK(table.layers == 1 && table.layer_by == tables::LayerBy::kOne && table.layer.empty());
         CHECK(find_cycle(g, table).empty());
       }
@@ -126,9 +93,9 @@ TEST(rings_need_two_layers_and_trees_one) {
 
 TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
   const std::vector<Values> variants{{},
-                                     {{"update", std::string("pair")}},
-                                     {{"edge", std::string("heaviest")}, {"fewest", false}},
-                                     {{"edge", std::string("first")}, {"fewest", false}},
+                                     {{"update", "pair"}},
+                                     {{"edge", "heaviest"}, {"fewest", false}},
+                                     {{"edge", "first"}, {"fewest", false}},
                                      {{"fewest", false}}};
   for (const Fabric& fabric : fabrics()) {
     const tables::ChannelGraph g = graph_of(fabric.topology, fabric.failures);
@@ -145,7 +112,7 @@ TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
       layers.push_back(table.layers);
     }
     CHECK_FOR(layers[0] <= layers[4], fabric.name);
-    for (const Values& values : std::vector<Values>{{}, {{"fewest", false}}, {{"paths", std::string("balanced")}}}) {
+    for (const Values& values : std::vector<Values>{{}, {{"fewest", false}}, {{"paths", "balanced"}}}) {
       const tables::ForwardingTable table = made(g, "lash", values);
       CHECK_FOR(find_cycle(g, table).empty() && tables::route_lengths(g, table).minimal, fabric.name);
       CHECK_FOR(layers_of_pairs(g, table) == table.layers, fabric.name);
@@ -158,7 +125,7 @@ TEST(layers_are_acyclic_and_routes_shortest_on_every_fabric) {
 TEST(sssp_takes_the_least_loaded_of_the_shortest_paths) {
   for (const Fabric& fabric : fabrics()) {
     const tables::ChannelGraph g = graph_of(fabric.topology, fabric.failures);
-    const tables::ForwardingTable table = made(g, "sssp", {{"order", std::string("by_switch")}});
+    const tables::ForwardingTable table = made(g, "sssp", {{"order", "by_switch"}});
     std::vector<u32> order(g.terminal_of);
     std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) {
       return g.terminals_at(g.terminal_switch[a]) > g.terminals_at(g.terminal_switch[b]);
@@ -221,13 +188,13 @@ TEST(balance_and_layers_are_as_good_as_a_subnet_managers) {
   for (const Known& known : all) {
     const tables::ChannelGraph g = graph_of(known.topology);
     const tables::ForwardingTable dfsssp = made(g, "dfsssp"), lash = made(g, "lash");
-    CHECK(efi(g, dfsssp) <= known.efi);
+    CHECK(highest_load(g, dfsssp) <= known.efi);
     CHECK(dfsssp.layers <= known.dfsssp);
     CHECK(lash.layers <= known.lash);
   }
   // Closed forms: N k / 8 on a torus, T^2 S on a HyperX.
-  CHECK_EQ(efi(graph_of(torus({5, 5, 5})), made(graph_of(torus({5, 5, 5})), "sssp")), 75);
-  CHECK_EQ(efi(graph_of(hyperx_section({12, 8}, 7)), made(graph_of(hyperx_section({12, 8}, 7)), "sssp")), 588);
+  CHECK_EQ(highest_load(graph_of(torus({5, 5, 5})), made(graph_of(torus({5, 5, 5})), "sssp")), 75);
+  CHECK_EQ(highest_load(graph_of(hyperx_section({12, 8}, 7)), made(graph_of(hyperx_section({12, 8}, 7)), "sssp")), 588);
 }
 
 // Results of both founding studies, over irregular fabrics together. sssp is more even than min_hop, and by pairs more
@@ -235,10 +202,10 @@ TEST(balance_and_layers_are_as_good_as_a_subnet_managers) {
 TEST(balance_pays_in_aggregate) {
   double min_hop = 0, source = 0, pair = 0;
   for (const i64 seed : {1, 2, 3, 4, 5}) {
-    const Values failures{{"links", i64{10}}, {"seed", seed}};
+    const Values failures{{"links", 10}, {"seed", seed}};
     const std::vector<std::pair<Section, Values>> irregular{{tree({4, 4, 4}, {1, 4, 4}), failures},
                                                             {tree({6, 3, 4}, {1, 3, 2}, {1, 2, 1}), failures},
-                                                            {random_graph(40, 5, 2, seed), {}},
+                                                            {random_regular(40, 5, seed), {}},
                                                             {small_network(), failures}};
     for (const auto& [section, missing] : irregular) {
       const tables::ChannelGraph g = graph_of(section, missing);
@@ -248,8 +215,8 @@ TEST(balance_pays_in_aggregate) {
         return q.edge_forwarding_index / q.load_mean;
       };
       min_hop += of("min_hop", {});
-      source += of("sssp", {{"order", std::string("by_switch")}});
-      pair += of("sssp", {{"order", std::string("by_switch")}, {"update", std::string("pair")}});
+      source += of("sssp", {{"order", "by_switch"}});
+      pair += of("sssp", {{"order", "by_switch"}, {"update", "pair"}});
     }
   }
   CHECK(source < min_hop);
@@ -258,7 +225,7 @@ TEST(balance_pays_in_aggregate) {
 
 TEST(balance_depends_on_demand) {
   for (const char* update : {"source", "pair"}) {
-    const Values values{{"update", std::string(update)}};
+    const Values values{{"update", update}};
     double with = 0, without = 0;
     for (const Section& section : {torus({4, 4}, 2), tree({4, 4, 4}, {1, 4, 4}), small_network()}) {
       const tables::ChannelGraph g = graph_of(section);
@@ -267,15 +234,11 @@ TEST(balance_depends_on_demand) {
       CHECK(made(g, "sssp", values, alike).port == made(g, "sssp", values).port);
       // Three of every eight terminals communicate, and the demand keeps their routes apart.
       const auto few = demand_of(g.terminals, [&](u32 s, u32 d) { return s % 8 < 3 && d % 8 < 3 && s != d ? 3 : 0; });
-      const auto most = [&](const tables::ForwardingTable& table) {
-        const tables::Loads l = loads(g, table, *few);
-        return *std::max_element(l.channel.begin(), l.channel.end());
-      };
       const tables::ForwardingTable table = made(g, "dfsssp", values, few);
       CHECK(find_cycle(g, table).empty() && tables::route_lengths(g, table).minimal);
-      const double blind = most(made(g, "dfsssp", values));
-      CHECK(most(table) <= blind);
-      with += most(table);
+      const double blind = highest_load(g, made(g, "dfsssp", values), *few);
+      CHECK(highest_load(g, table, *few) <= blind);
+      with += highest_load(g, table, *few);
       without += blind;
     }
     CHECK(with < without);
@@ -286,9 +249,9 @@ TEST(layers_stay_within_their_limit) {
   const tables::ChannelGraph g = graph_of(torus({5, 5}));
   const u32 needs = made(g, "dfsssp").layers;
   CHECK(needs >= 2);
-  CHECK_THROWS(ConfigError, made(g, "dfsssp", {{"layers", i64{1}}}), "engine dfsssp needs " + std::to_string(needs),
+  CHECK_THROWS(ConfigError, made(g, "dfsssp", {{"layers", 1}}), "engine dfsssp needs " + std::to_string(needs),
                "may use 1");
-  CHECK_EQ(made(g, "dfsssp", {{"layers", i64{8}}}).layers, needs);
+  CHECK_EQ(made(g, "dfsssp", {{"layers", 8}}).layers, needs);
   for (const char* engine : {"dfsssp", "lash"})
     for (const auto& [section, layers] :
          std::vector<std::pair<Section, i64>>{{torus({5, 5}), 8}, {tree({4, 4}, {1, 4}), 3}}) {
@@ -307,23 +270,183 @@ TEST(layers_stay_within_their_limit) {
     }
 }
 
-// Tables of several addresses, such as tables with detours.
-TEST(layers_are_made_for_several_addresses) {
-  const tables::ChannelGraph g = graph_of(torus({4, 4}));
-  tables::ForwardingTable table = tables::empty_table(g, "test", 1);
-  const tables::ForwardingTable a = made(g, "sssp"), b = made(g, "min_hop");
-  for (u32 s = 0; s < g.switches; s++)
-    for (u32 t = 0; t < g.terminals; t++) table.at(s, 2 * t) = a.at(s, t), table.at(s, 2 * t + 1) = b.at(s, t);
-  CHECK(!find_cycle(g, table).empty());
-  CHECK(tables::break_cycles(g, tables::BreakEdge::kWeakest, table));
-  const u32 broken = table.layers;
-  CHECK(broken >= 2 && find_cycle(g, table).empty());
-  tables::save_layers(g, table);
-  CHECK(table.layers <= broken && find_cycle(g, table).empty());
-  for (const tables::RouteOrder order : {tables::RouteOrder::kByDestination, tables::RouteOrder::kBySource,
-                                         tables::RouteOrder::kShortFirst, tables::RouteOrder::kLongFirst}) {
-    tables::first_fit(g, order, table);
+// ---- Nue never fails and never forms a cycle, on any network and with any number of layers ----
+
+tables::ForwardingTable nue(const tables::ChannelGraph& g, i64 layers, i64 tries = 2,
+                            std::shared_ptr<const Demand> demand = nullptr) {
+  return tables::make_table("routing.table", {"nue", {{"layers", layers}, {"tries", tries}}, demand}, g);
+}
+
+// make_table() itself refuses a table with an unconnected pair.
+void check_layers(const tables::ChannelGraph& g, const std::string& name) {
+  for (const i64 layers : {0, 1, 2, 3, 4, 8}) {
+    const tables::ForwardingTable table = nue(g, layers);
+    const std::string which = name + ", " + std::to_string(layers) + " layers";
+    CHECK_EQ(table.layers, static_cast<u32>(std::max<i64>(layers, 1)));
+    const auto cycle = find_cycle(g, table);
+    CHECK_FOR(cycle.empty(), which + ": " + tables::cycle_name(g, cycle));
+    if (table.layers > 1) {  // the layers are used
+      const u32 most = std::min(table.layers, g.switches);
+      CHECK_FOR(std::set<u8>(table.layer.begin(), table.layer.end()).size() >= most / 2, which);
+    }
+    CHECK_FOR(digest(nue(g, layers)) == digest(table), which);
+  }
+}
+
+TEST(nue_forms_no_cycle_on_any_network_with_any_number_of_layers) {
+  for (i64 seed = 1; seed <= 6; seed++)
+    for (const i64 degree : {3, 5, 8})
+      check_layers(graph_of(random_regular(24, degree, seed)),
+                   "random regular " + std::to_string(degree) + " seed " + std::to_string(seed));
+  check_layers(graph_of(torus({5})), "a ring");
+  check_layers(graph_of(torus({4, 4}, 2)), "a torus");
+  check_layers(graph_of(torus({3, 3, 3})), "a torus of three dimensions");
+  check_layers(graph_of(hyperx_section({4, 4}, 2)), "a HyperX");
+  check_layers(graph_of(small_network()), "a Dragonfly");
+}
+
+TEST(nue_routes_around_missing_links) {
+  for (i64 seed = 1; seed <= 4; seed++) {
+    const std::string name = "seed " + std::to_string(seed);
+    check_layers(graph_of(random_regular(40, 6, seed), {{"links", 0.2}, {"seed", seed}}),
+                 "damaged random regular, " + name);
+    check_layers(graph_of(torus({4, 4}), {{"links", 0.1}, {"seed", seed}}), "damaged torus, " + name);
+    check_layers(graph_of(small_network(), {{"links", 0.1}, {"seed", seed}}), "damaged Dragonfly, " + name);
+  }
+}
+
+// Switches without terminals may be cut off, terminals may not.
+TEST(nue_leaves_out_switches_without_terminals) {
+  const Section ring = torus({6});
+  const tables::ChannelGraph g = graph_of(ring, {{"links", "0-1,2-3"}, {"terminals", "1,2"}});
+  for (const i64 layers : {1, 2, 4}) CHECK(find_cycle(g, nue(g, layers)).empty());
+  CHECK_THROWS(ConfigError, nue(graph_of(ring, {{"links", "0-1,3-4"}}), 1), "terminal 0", "terminal 1");
+}
+
+// Where the search gets stuck, for about one destination in thirty here, routes use the spanning tree. The other routes
+// of the destination do not.
+TEST(nue_escapes_along_its_tree) {
+  const tables::ChannelGraph g = graph_of(random_regular(100, 8, 1));
+  const tables::ForwardingTable table = nue(g, 1, 1);
+  CHECK(find_cycle(g, table).empty());
+  CHECK(tables::route_lengths(g, table).longest <= 8);  // routes along the tree alone would have up to twice its depth
+  const std::vector<double> load = loads(g, table, {}).channel;
+  CHECK(std::count(load.begin(), load.end(), 0.0) < g.channels / 50);
+}
+
+// On trees every shortest route goes up and then down, so all of them are free of cycles. They are even where the
+// numbers allow it.
+TEST(nue_is_even_on_trees) {
+  const tables::ChannelGraph g = graph_of({"fat_tree", {}});
+  const tables::ForwardingTable table = nue(g, 1);
+  CHECK(tables::route_lengths(g, table).minimal);
+  CHECK_EQ(highest_load(g, table), 60.0);  // d mod k: the 4 terminals of a leaf to 15 others each
+}
+
+// Permutations, with a thousandth of their demand between all other pairs.
+TEST(nue_balances_by_demand) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));
+  double oblivious = 0, aware = 0;
+  for (u32 k = 1; k < 20; k += 2) {
+    const auto demand =
+        demand_of(g.terminals, [&](u32 s, u32 d) { return (s * k + 5) % g.terminals == d ? 1.0 : 0.001; });
+    oblivious += highest_load(g, nue(g, 4), *demand);
+    aware += highest_load(g, nue(g, 4, 2, demand), *demand);
+  }
+  CHECK_FOR(aware < 0.9 * oblivious, std::to_string(aware) + " and " + std::to_string(oblivious));
+}
+
+// ---- PARX on a HyperX of even sizes: the links that each address avoids, and the resulting route lengths ----
+
+tables::ForwardingTable parx(const tables::ChannelGraph& g, std::shared_ptr<const Demand> demand = nullptr,
+                             const Values& values = {}) {
+  return tables::make_table("routing.table", {"parx", values, demand}, g);
+}
+
+// True if (x, y) is in the half that the address avoids: 0 left, 1 right, 2 top, 3 bottom.
+bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
+  const bool half[] = {x < width / 2, x >= width / 2, y < height / 2, y >= height / 2};
+  return half[address];
+}
+
+// Two switches in the avoided half take 2 hops along its dimension and 3 hops otherwise. All other pairs take the
+// shortest route.
+TEST(parx_makes_the_detours_of_its_halves) {
+  const std::vector<std::pair<u32, u32>> sizes = {{4, 4}, {6, 4}, {2, 6}, {12, 8}};
+  for (const auto& [width, height] : sizes) {
+    const tables::ChannelGraph g = graph_of(hyperx_section({double(width), double(height)}, 1));
+    const tables::ForwardingTable table = parx(g);
+    CHECK_EQ(table.lmc, 2u);
+    const auto cycle = find_cycle(g, table);
+    CHECK_FOR(cycle.empty(), tables::cycle_name(g, cycle));
+    u32 longest = 0;
+    for (u32 s = 0; s < g.switches; s++)
+      for (u32 t = 0; t < g.terminals; t++) {
+        const u32 x = s % width, y = s / width, to_x = t % width, to_y = t / width,
+                  shortest = (x != to_x) + (y != to_y);
+        u32 least = kNone, most = 0;
+        for (u32 a = 0; a < 4; a++) {
+          const bool forced = s != t && inside(a, x, y, width, height) && inside(a, to_x, to_y, width, height);
+          const bool along = a < 2 ? y == to_y : x == to_x;
+          u32 length = 0;
+          tables::each_channel(g, table, s, t << 2 | a, [&](u32 c) {
+            length++;
+            CHECK(!inside(a, g.from[c] % width, g.from[c] / width, width, height) ||
+                  !inside(a, g.to[c] % width, g.to[c] / width, width, height));
+          });
+          CHECK_EQ(length, forced ? (along ? 2u : 3u) : shortest);
+          least = std::min(least, length);
+          most = std::max(most, length);
+        }
+        CHECK_EQ(least, shortest);  // small messages always have a shortest route
+        // Switches in a common half have a detour, switches in opposite quadrants have none.
+        const bool apart = (x < width / 2) != (to_x < width / 2) && (y < height / 2) != (to_y < height / 2);
+        CHECK_EQ(most > shortest, !apart && s != t);
+        longest = std::max(longest, most);
+      }
+    CHECK_EQ(longest, 3u);
+  }
+}
+
+TEST(parx_spreads_the_traffic_of_two_neighbours) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
+  const tables::ForwardingTable table = parx(g);
+  CHECK(find_cycle(g, table).empty());
+  CHECK(table.layers <= 4);
+  // The terminals of switch 0 send to those of switch 1, each to another. All use one link, or they take detours
+  // through the other half.
+  const auto fullest = [&](u32 a) {
+    std::vector<u32> count(g.channels, 0);
+    for (u32 k = 0; k < 7; k++) tables::each_channel(g, table, 0, (7 + k) << 2 | a, [&](u32 c) { count[c]++; });
+    return *std::max_element(count.begin(), count.end());
+  };
+  CHECK_EQ(fullest(1), 7u);
+  CHECK_EQ(fullest(3), 7u);
+  CHECK(fullest(0) <= 3);
+  CHECK(fullest(2) <= 3);
+}
+
+// Demands that are permutations of the terminals.
+TEST(parx_balances_by_demand) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({6, 4}, 6));
+  double before = 0, after = 0;
+  for (const u32 factor : {5, 7, 11, 13}) {
+    const auto demand =
+        demand_of(g.terminals, [&](u32 s, u32 d) { return s == (d * factor + 3) % g.terminals ? 1e6 : 0; });
+    const tables::ForwardingTable aware = parx(g, demand);
+    CHECK(find_cycle(g, aware).empty());
+    before += highest_load(g, parx(g), *demand);
+    after += highest_load(g, aware, *demand);
+  }
+  CHECK_FOR(after < before, std::to_string(after) + " and " + std::to_string(before));
+}
+
+TEST(parx_routes_around_missing_links) {
+  for (i64 seed = 1; seed <= 6; seed++) {
+    const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
+    const tables::ForwardingTable table = parx(g);  // parx() refuses a table that does not connect all pairs
     CHECK(find_cycle(g, table).empty());
+    CHECK(digest(table) == digest(parx(g)));
   }
 }
 

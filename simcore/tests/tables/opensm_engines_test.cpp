@@ -1,16 +1,12 @@
 // The engines that follow OpenSM's rules (min_hop, up_down, down_up, dor, ftree, torus_2qos): closed forms and freedom
 // from deadlock. tests/simcore/test_opensm_tables.py compares them with OpenSM's own tables.
-#include <algorithm>
 #include <numeric>
 #include <set>
 
 #include "simcore/rng.hpp"
-#include "simcore/tables/walk.hpp"
 #include "simcore/topology/torus.hpp"
 #include "support/fat_tree.hpp"
-#include "support/scenes.hpp"
 #include "support/tables.hpp"
-#include "tables/dependencies.hpp"
 #include "test.hpp"
 
 namespace tables_opensm_engines_test {
@@ -22,20 +18,8 @@ Section lattice(const std::string& name, const std::vector<double>& sizes, i64 t
 }
 
 // The routes between terminals that use each channel.
-std::vector<u64> loads(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
-  std::vector<u64> load(g.channels, 0), passing(g.switches);
-  tables::Tree tree(g);
-  for (u32 d = 0; d < g.terminals; d++) {
-    tree.follow(table, d);
-    std::fill(passing.begin(), passing.end(), 0);
-    for (const u32 s : tree.order) {
-      passing[s] += g.terminals_at(s);
-      if (tree.next[s] == kNone) continue;
-      load[tree.next[s]] += passing[s];
-      passing[g.to[tree.next[s]]] += passing[s];
-    }
-  }
-  return load;
+std::vector<double> loads(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  return tables::loads(g, table, {}).channel;
 }
 
 // True if every route goes up and then down. `place` orders the switches, the top first.
@@ -81,7 +65,7 @@ TEST(dor_on_hyperx_meets_the_bound) {
     for (u32 c = 0; c < g.channels; c++) {
       u32 k = 0;
       while (grid.coordinate(g.from[c], k) == grid.coordinate(g.to[c], k)) k++;
-      CHECK_EQ(load[c], u64{terminals} * terminals * g.switches / grid.widths[k]);
+      CHECK_EQ(load[c], terminals * terminals * g.switches / double(grid.widths[k]));
     }
     CHECK(tables::route_lengths(g, table).minimal);
     CHECK(find_cycle(g, table).empty());
@@ -91,35 +75,30 @@ TEST(dor_on_hyperx_meets_the_bound) {
 // Loads on each channel. All ties up: N/k (k/2)(k/2 + 1)/2 in the direction + and N/k (k/2)(k/2 - 1)/2 in the other.
 // Ties by parity: N k / 8 in both. Odd k: N (k^2 - 1) / (8 k). A dimension of two switches: N / 2.
 TEST(dor_on_a_torus_has_the_loads_of_the_books) {
-  const auto range = [](const std::vector<double>& sizes, const std::string& ties, u64& least) {
-    const tables::ChannelGraph g = graph_of(lattice("torus", sizes));
-    const tables::ForwardingTable table = made(g, "dor", {{"ties", ties}});
-    CHECK(tables::route_lengths(g, table).minimal);
-    const auto load = loads(g, table);
-    least = *std::min_element(load.begin(), load.end());
-    return *std::max_element(load.begin(), load.end());
+  struct Case {
+    std::vector<double> sizes;
+    const char* ties;
+    double most, least;
   };
-  u64 least = 0;
-  CHECK_EQ(range({8, 8, 8}, "up", least), 640u);
-  CHECK_EQ(least, 384u);
-  CHECK_EQ(range({8, 8, 8}, "parity", least), 512u);
-  CHECK_EQ(least, 512u);
-  CHECK_EQ(range({5, 5, 5}, "up", least), 75u);
-  CHECK_EQ(least, 75u);
-  CHECK_EQ(range({16, 16}, "parity", least), 512u);
-  CHECK_EQ(least, 512u);
-  CHECK_EQ(range({4, 2, 2, 2}, "parity", least), 16u);
-  CHECK_EQ(least, 16u);
+  for (const Case& c : {Case{{8, 8, 8}, "up", 640, 384},
+                        {{8, 8, 8}, "parity", 512, 512},
+                        {{5, 5, 5}, "up", 75, 75},
+                        {{16, 16}, "parity", 512, 512},
+                        {{4, 2, 2, 2}, "parity", 16, 16}}) {
+    const tables::ChannelGraph g = graph_of(lattice("torus", c.sizes));
+    const tables::ForwardingTable table = made(g, "dor", {{"ties", c.ties}});
+    CHECK(tables::route_lengths(g, table).minimal);
+    const auto [least, most] = std::ranges::minmax(loads(g, table));
+    CHECK(most == c.most && least == c.least);
+  }
 }
 
-// Parallel cables get equal shares.
+// Parallel cables get equal shares: 4 x 8 routes between neighbours.
 TEST(parallel_cables_are_shared_out) {
-  for (const std::string engine : {"min_hop", "dor", "up_down", "torus_2qos"}) {
-    const tables::ChannelGraph g = graph_of(
-        {"mesh",
-         {{"sizes", std::vector<double>{3}}, {"links", std::vector<double>{2}}, {"terminals_per_router", i64{4}}}});
-    for (const u64 load : loads(g, made(g, engine))) CHECK_EQ(load, 2u * 8u);  // 4 x 8 routes between neighbours
-  }
+  const tables::ChannelGraph g = graph_of(
+      {"mesh", {{"sizes", std::vector<double>{3}}, {"links", std::vector<double>{2}}, {"terminals_per_router", 4}}});
+  for (const std::string engine : {"min_hop", "dor", "up_down", "torus_2qos"})
+    for (const double load : loads(g, made(g, engine))) CHECK_EQ(load, 16.0);
 }
 
 TEST(torus_2qos_is_free_of_deadlock) {
@@ -154,15 +133,14 @@ TEST(torus_2qos_takes_the_long_direction) {
     CHECK_FOR(tables::route_lengths(g, table).longest >= 4, link);
   }
   const tables::ChannelGraph two =
-      graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,5-6,0-5,7-12")}});  // links of different rings
+      graph_of(lattice("torus", {5, 4}), {{"links", "0-1,5-6,0-5,7-12"}});  // links of different rings
   CHECK(find_cycle(two, made(two, "torus_2qos")).empty());
-  CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,2-3")}}), "torus_2qos"),
+  CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", {5, 4}), {{"links", "0-1,2-3"}}), "torus_2qos"),
                "torus_2qos", "dimension 0", "ring", "up_down");
-  CHECK_THROWS(ConfigError, made(graph_of(lattice("mesh", {5, 4}), {{"links", std::string("7-12")}}), "torus_2qos"),
-               "dimension 1", "line");
-  const tables::ChannelGraph wide =
-      graph_of({"torus", {{"sizes", std::vector<double>{6}}, {"links", std::vector<double>{2}}}},
-               {{"links", std::string("0-1#2,2-3#1")}});
+  CHECK_THROWS(ConfigError, made(graph_of(lattice("mesh", {5, 4}), {{"links", "7-12"}}), "torus_2qos"), "dimension 1",
+               "line");
+  const tables::ChannelGraph wide = graph_of(
+      {"torus", {{"sizes", std::vector<double>{6}}, {"links", std::vector<double>{2}}}}, {{"links", "0-1#2,2-3#1"}});
   CHECK(tables::route_lengths(wide, made(wide, "torus_2qos")).minimal);  // each pair keeps a cable
 }
 
@@ -186,21 +164,10 @@ TEST(ftree_takes_shifts_without_contention) {
   }
 }
 
-// min_hop counts at each switch separately, so the switches of a level make the same choices. ftree balances the
-// channels of each level.
-TEST(ftree_loads_the_channels_of_a_level_equally) {
-  const tables::ChannelGraph g = graph_of(k_ary_tree(4, 3).section());
-  const auto all = loads(g, made(g, "ftree")), alone = loads(g, made(g, "min_hop"));
-  CHECK_EQ(*std::max_element(all.begin(), all.end()), 60u);
-  CHECK_EQ(*std::min_element(all.begin(), all.end()), 48u);
-  CHECK_EQ(*std::max_element(alone.begin(), alone.end()), 192u);
-  CHECK_EQ(std::accumulate(all.begin(), all.end(), u64{0}), std::accumulate(alone.begin(), alone.end(), u64{0}));
-}
-
 TEST(ftree_routes_around_missing_links) {
   for (u64 seed = 1; seed < 9; seed++) {
     const tables::ChannelGraph g =
-        graph_of(k_ary_tree(4, 3).section(), {{"links", i64{6}}, {"seed", static_cast<i64>(seed)}});
+        graph_of(k_ary_tree(4, 3).section(), {{"links", 6}, {"seed", static_cast<i64>(seed)}});
     const tables::ForwardingTable table = made(g, "ftree");
     CHECK(find_cycle(g, table).empty());
     std::vector<u32> place(g.switches);
@@ -209,9 +176,9 @@ TEST(ftree_routes_around_missing_links) {
     CHECK_EQ(tables::route_lengths(g, table).longest, 4u);
   }
   // Both paths up from leaf 0 no longer reach a switch above leaf 1. Switches below them do.
-  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}}), "ftree"),
-               "ftree", "up_down");
-  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2,1-3")}}), "ftree"),
+  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 3).section(), {{"links", "0-5,1-4"}}), "ftree"), "ftree",
+               "up_down");
+  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 2).section(), {{"links", "0-2,1-3"}}), "ftree"),
                "terminal 0 (switch 0)", "terminal 2 (switch 1)");
 }
 
@@ -248,8 +215,8 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
 // Two leaves have lost all common switches above them. The levels of the tree give no route, so up_down takes another
 // root.
 TEST(up_down_leaves_the_levels_of_a_torn_tree) {
-  const tables::ChannelGraph g = graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2")}});
-  const tables::ChannelGraph torn = graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}});
+  const tables::ChannelGraph g = graph_of(k_ary_tree(2, 2).section(), {{"links", "0-2"}});
+  const tables::ChannelGraph torn = graph_of(k_ary_tree(2, 3).section(), {{"links", "0-5,1-4"}});
   for (const std::string engine : {"up_down", "down_up"})
     for (const tables::ChannelGraph& at : {g, torn}) CHECK(find_cycle(at, made(at, engine)).empty());
   CHECK(tables::route_lengths(g, made(g, "up_down")).longest == 2u);
@@ -263,27 +230,19 @@ TEST(up_down_finds_roots_or_takes_given_ones) {
   const tables::ChannelGraph ring = graph_of(lattice("torus", {5}));
   for (u32 root = 0; root < 5; root++) {
     const auto load = loads(ring, made(ring, "up_down", {{"roots", std::vector<double>{double(root)}}}));
-    CHECK_EQ(*std::max_element(load.begin(), load.end()), 4u);
-    CHECK_EQ(std::accumulate(load.begin(), load.end(), u64{0}), 32u);
+    CHECK_EQ(*std::max_element(load.begin(), load.end()), 4.0);
+    CHECK_EQ(std::accumulate(load.begin(), load.end(), 0.0), 32.0);
   }
   // Two roots with terminals that have no route between them.
   CHECK_THROWS(ConfigError, made(ring, "up_down", {{"roots", std::vector<double>{0, 2}}}), "up_down", "roots",
                "from switch 2 to switch 0");
-  // The top level of a fat tree is found automatically, also if the tree is a graph with a missing link.
+  // The top level of a fat tree is found automatically.
   const Xgft tree = k_ary_tree(3, 3);
   const tables::ChannelGraph whole = graph_of(tree.section());
-  std::vector<double> top, links, terminals;
+  std::vector<double> top;
   for (u32 s = 18; s < 27; s++) top.push_back(s);
   CHECK_EQ(digest(made(whole, "up_down")), digest(made(whole, "up_down", {{"roots", top}})));
   CHECK(made(whole, "down_up").port == made(whole, "up_down").port);
-  const tables::ChannelGraph damaged = graph_of(tree.section(), {{"links", std::string("0-9,1-9")}});
-  for (u32 c = 0; c < damaged.channels; c++)
-    if (damaged.from[c] < damaged.to[c]) links.insert(links.end(), {double(damaged.from[c]), double(damaged.to[c])});
-  for (u32 t = 0; t < damaged.terminals; t++) terminals.push_back(damaged.terminal_switch[t]);
-  const tables::ChannelGraph graph = graph_of({"graph", {{"links", links}, {"terminals", terminals}}});
-  CHECK(made(graph, "up_down").port == made(graph, "up_down", {{"roots", top}}).port);
-  CHECK(made(graph, "down_up").port == made(graph, "up_down").port);
-  CHECK(tables::route_lengths(graph, made(graph, "up_down")).minimal);
 }
 
 }  // namespace tables_opensm_engines_test

@@ -1,17 +1,14 @@
 // The quality of tables: loads in closed form, sums of loads against sums of lengths, effective bisection bandwidth by
 // ORCS' definition, demands and several addresses. Some tables are written here port by port, so that their routes are
 // known.
-#include <algorithm>
-#include <functional>
 #include <numeric>
 
+#include "simcore/rng.hpp"
 #include "simcore/topology/dragonfly.hpp"
 #include "simcore/topology/hyperx.hpp"
 #include "simcore/traffic/draws.hpp"
-#include "support/scenes.hpp"
 #include "support/tables.hpp"
-#include "support/torus.hpp"
-#include "tables/quality.hpp"
+#include "tables/reroute.hpp"
 #include "test.hpp"
 
 namespace tables_quality_test {
@@ -45,8 +42,8 @@ std::vector<u32> orders(u32 patterns, u32 terminals, u64 seed = 1) {
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
-double bandwidth(const tables::ChannelGraph& g, const tables::ForwardingTable& table, u32 patterns) {
-  return mean(tables::bisection_bandwidth(g, table, orders(patterns, g.terminals), false));
+double bandwidth(const tables::ChannelGraph& g, const tables::ForwardingTable& table, u32 patterns, u64 seed = 1) {
+  return mean(tables::bisection_bandwidth(g, table, orders(patterns, g.terminals, seed), false));
 }
 
 TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
@@ -71,15 +68,6 @@ TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
   CHECK_NEAR(bandwidth(g, dimension_order(g), 300), 0.782, 0.005);
 }
 
-TEST(quality_of_a_hyperx_of_4096) {
-  const tables::ChannelGraph g = graph_of(hyperx_section({8, 8, 8}, 8));
-  const tables::ForwardingTable table = dimension_order(g);
-  const tables::Loads all = loads(g, table, {});
-  CHECK_EQ(all.channel.size(), 10752u);
-  for (const double load : all.channel) CHECK_EQ(load, 4096.);
-  CHECK_NEAR(bandwidth(g, table, 20), 0.636, 0.005);
-}
-
 TEST(quality_of_minimal_routes_on_a_dragonfly_in_closed_form) {
   // Between routers: a^2 on global channels, 2 a h + 1 on local ones.
   for (const auto& [a, h] : {std::pair<u32, u32>{4, 2}, {8, 4}}) {
@@ -99,7 +87,7 @@ TEST(quality_sums_loads_to_lengths) {
   const std::vector<Section> topologies = {hyperx_section({4, 3}, 2),
                                            dragonfly_section(2, 4, 2, 9),
                                            dragonfly_section(2, 4, 2, 5),
-                                           torus_section({"torus", {4, 3, 2}, {1}, {}, 2}),
+                                           torus({4, 3, 2}, 2),
                                            {"random_regular", {}}};
   for (const Section& topology : topologies) {
     const tables::ChannelGraph g = graph_of(topology);
@@ -136,24 +124,13 @@ TEST(quality_under_a_demand) {
   const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 2));
   const tables::ForwardingTable table = dimension_order(g);
   // An even demand is all-to-all. The traffic of a terminal to itself does not count.
-  Demand all;
-  all.terminals = g.terminals;
-  for (u32 t = 0; t < g.terminals; t++) {
-    all.first.push_back(all.source.size());
-    for (u32 s = 0; s < g.terminals; s++) all.source.push_back(s), all.weight.push_back(s == t ? 99 : 3);
-  }
-  all.first.push_back(all.source.size());
-  const tables::Quality uniform = quality(g, table, {}), same = quality(g, table, all);
+  const auto all = demand_of(g.terminals, [](u32 s, u32 d) { return s == d ? 99 : 3; });
+  const tables::Quality uniform = quality(g, table, {}), same = quality(g, table, *all);
   for (u32 c = 0; c < g.channels; c++) CHECK_EQ(same.loads.channel[c], 3 * uniform.loads.channel[c]);
   CHECK_EQ(same.terminal_forwarding_index, 3. * 31);
   CHECK_NEAR(same.hops_mean, uniform.hops_mean, 1e-12);
   // One pair: terminal 0 to the last, two hops.
-  Demand pair;
-  pair.terminals = g.terminals;
-  pair.first.assign(g.terminals, 0);
-  pair.first.push_back(1);
-  pair.source = {0};
-  pair.weight = {2.5};
+  Demand pair = *demand_of(g.terminals, [&](u32 s, u32 d) { return s == 0 && d + 1 == g.terminals ? 2.5 : 0; });
   const tables::Quality one = quality(g, table, pair);
   CHECK_EQ(one.edge_forwarding_index, 2.5);
   CHECK_EQ(one.channels_unused, g.channels - 2);
@@ -210,17 +187,6 @@ TEST(effective_bisection_bandwidth_by_hand) {
   CHECK(tables::bisection_bandwidth(odd, made(odd, "min_hop"), {2, 0, 1}, false) == (std::vector<double>{1}));
 }
 
-TEST(effective_bisection_bandwidth_of_a_single_switch_is_full) {
-  // A second switch has no terminals, so its cable is unused.
-  const Values star = {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}};
-  const tables::ChannelGraph g = graph_of({"graph", star});
-  const tables::ForwardingTable table = made(g, "min_hop");
-  for (const double x : tables::bisection_bandwidth(g, table, orders(50, g.terminals), false)) CHECK_EQ(x, 1.);
-  const tables::Quality q = quality(g, table, {});
-  CHECK(q.edge_forwarding_index == 0 && q.load_mean == 0 && q.hops_mean == 0 && q.minimal && q.cycle.empty());
-  CHECK(q.channels_unused == 2 && q.routes == 16 * 15);
-}
-
 TEST(orders_are_drawn_evenly) {
   constexpr u32 kTerminals = 5, kPatterns = 24000;
   const std::vector<u32> all = orders(kPatterns, kTerminals);
@@ -261,6 +227,100 @@ TEST(congestion_of_flows_and_of_their_ends) {
   CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));
   CHECK(c.endpoint == (std::vector<double>{3, 3, 6, 2, 6}));
   CHECK_EQ(c.channel[0] + c.channel[1], 4.);
+}
+
+// ---- Local search: never worse than its start, in the same layers and free of cycles ----
+
+const Section kTree = {"fat_tree", {}};
+
+tables::ForwardingTable searched(const tables::ChannelGraph& g, const std::string& start, const Values& values = {},
+                                 std::shared_ptr<const Demand> demand = nullptr) {
+  return made(g, "local_search", merge({{"start", start}, {"steps", 8000}}, values), demand);
+}
+struct Named {
+  std::string name;
+  tables::ChannelGraph graph;
+};
+std::vector<Named> networks() {
+  std::vector<Named> all;
+  all.push_back({"a damaged fat tree", graph_of(kTree, {{"links", 3}, {"seed", 4}})});
+  all.push_back({"a Dragonfly", graph_of(small_network())});
+  all.push_back({"a random regular graph", graph_of(random_regular(30, 5, 3))});
+  all.push_back({"a damaged torus", graph_of(torus({5, 4}, 2), {{"links", 0.1}})});
+  return all;
+}
+
+TEST(local_search_lowers_the_edge_forwarding_index_in_the_same_layers) {
+  u32 lower = 0;
+  for (const auto& [name, g] : networks())
+    for (const i64 layers : {1, 3}) {
+      const Values values{{"layers", layers}, {"tries", 1}};
+      const tables::ForwardingTable start = made(g, "nue", values), found = searched(g, "nue", values);
+      const std::string which = name + ", " + std::to_string(layers) + " layers";
+      CHECK_FOR(highest_load(g, found) <= highest_load(g, start), which);
+      CHECK_FOR(find_cycle(g, found).empty(), which);
+      CHECK_FOR(found.layers == start.layers && found.layer == start.layer && found.layer_by == start.layer_by, which);
+      CHECK_FOR(quality(g, found, {}).hops_mean <= quality(g, start, {}).hops_mean, which);  // no route is longer
+      CHECK_FOR(digest(searched(g, "nue", values)) == digest(found), which);
+      if (highest_load(g, found) > 0.95 * highest_load(g, start)) continue;
+      lower++;
+      CHECK_FOR(digest(searched(g, "nue", merge(values, {{"search_seed", 2}}))) != digest(found), which);
+    }
+  CHECK(lower >= 5);  // of 8
+}
+
+TEST(local_search_raises_the_bisection_bandwidth) {
+  for (const auto& [name, g] : networks()) {
+    const tables::ForwardingTable start = made(g, "nue", {{"tries", 1}}),
+                                  found = searched(g, "nue", {{"tries", 1}, {"goal", "bisection"}});
+    CHECK_FOR(bandwidth(g, found, 400, 77) > bandwidth(g, start, 400, 77),
+              name);  // under other patterns than the search may have used
+    CHECK_FOR(find_cycle(g, found).empty(), name);
+  }
+}
+
+TEST(local_search_keeps_minimal_routes_unless_it_may_make_detours) {
+  const tables::ChannelGraph g = graph_of(random_regular(30, 4, 5));
+  const tables::ForwardingTable minimal = searched(g, "min_hop"), longer = searched(g, "min_hop", {{"detours", 1}});
+  CHECK(quality(g, minimal, {}).minimal);
+  CHECK(!quality(g, longer, {}).minimal);
+  CHECK(highest_load(g, longer) < highest_load(g, minimal));
+  std::vector<u32> hops;
+  for (u32 d = 0; d < g.terminals; d++) {
+    tables::hops_to(g, g.terminal_switch[d], hops);
+    for (u32 s = 0; s < g.switches; s++) {
+      u32 length = 0;
+      tables::each_channel(g, longer, s, d, [&](u32) { length++; });
+      CHECK(length <= hops[s] + 1);
+    }
+  }
+}
+
+// PARX makes detours on purpose, so they stay.
+TEST(local_search_keeps_the_lengths_of_several_addresses) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({6, 4}, 3));
+  const tables::ForwardingTable start = made(g, "parx"), found = searched(g, "parx");
+  CHECK_EQ(found.lmc, 2u);
+  CHECK(find_cycle(g, found).empty());
+  CHECK(highest_load(g, found) < highest_load(g, start));
+  const auto length = [&](const tables::ForwardingTable& table, u32 s, u32 d) {
+    u32 hops = 0;
+    tables::each_channel(g, table, s, d, [&](u32) { hops++; });
+    return hops;
+  };
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; d < found.destinations(); d++) CHECK_EQ(length(found, s, d), length(start, s, d));
+}
+
+TEST(local_search_under_a_demand_lowers_its_load) {
+  const tables::ChannelGraph g = graph_of(small_network());
+  const auto demand = demand_of(g.terminals, [](u32 s, u32 d) {  // each group to the group two further
+    return s / 8 == (d / 8 + 7) % 9 ? 1 + (d + s) % 3 : 0;
+  });
+  const tables::ForwardingTable oblivious = searched(g, "nue", {{"detours", 3}}),
+                                aware = searched(g, "nue", {{"detours", 3}}, demand);
+  const double before = highest_load(g, oblivious, *demand), after = highest_load(g, aware, *demand);
+  CHECK_FOR(after < before, std::to_string(after) + " and " + std::to_string(before));
 }
 
 }  // namespace tables_quality_test

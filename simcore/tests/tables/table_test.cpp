@@ -1,22 +1,14 @@
 // Forwarding tables: refused tables, the search for cycles, and the agreement of the simulator with the table.
 #include "simcore/tables/table.hpp"
 
-#include <algorithm>
-
-#include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
-#include "simcore/tables/walk.hpp"
 #include "support/dependencies.hpp"
-#include "support/scenes.hpp"
 #include "support/tables.hpp"
-#include "tables/dependencies.hpp"
 #include "test.hpp"
 
 namespace tables_table_test {
 
 using namespace scenes;
-
-Section ring(double n) { return {"torus", {{"sizes", std::vector<double>{n}}}}; }
 
 Config play(const Section& topology, std::shared_ptr<const tables::ForwardingTable> table, double load,
             const Values& routing = {}, const Values& router = {}) {
@@ -74,25 +66,8 @@ tables::ForwardingTable random_table(const tables::ChannelGraph& g, u32 layers, 
   return table;
 }
 
-TEST(channel_graph_is_the_network) {
-  const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
-  CHECK_EQ(g.switches, 96u);
-  CHECK_EQ(g.channels, 2 * 864u);
-  CHECK_EQ(g.terminals, 672u);
-  for (u32 c = 0; c < g.channels; c++) {
-    CHECK_EQ(g.from[g.reverse[c]], g.to[c]);
-    CHECK_EQ(g.reverse[g.reverse[c]], c);
-    CHECK_EQ(g.channel(g.from[c], g.port[c]), c);
-    CHECK(g.first[g.from[c]] <= c && c < g.first[g.from[c] + 1]);
-  }
-  for (u32 s = 0; s < g.switches; s++) CHECK_EQ(g.terminals_at(s), 7u);
-  CHECK_EQ(graph_of(hyperx_section({4, 4}, 1), {{"links", std::string("0-1,0-4")}}).channels, 2 * 46u);
-  CHECK_THROWS(ConfigError, graph_of(hyperx_section({4, 4}, 1), {{"events", std::string("0-1:100")}}),
-               "failures.events");
-}
-
 TEST(a_table_with_a_flaw_is_refused_by_name) {
-  const tables::ChannelGraph g = graph_of(ring(6));
+  const tables::ChannelGraph g = graph_of(torus({6}));
   const tables::ForwardingTable good = made(g, "min_hop");
   tables::ForwardingTable bad = good;
   bad.at(2, 4) = tables::kNoPort;
@@ -101,13 +76,13 @@ TEST(a_table_with_a_flaw_is_refused_by_name) {
   bad.at(2, 4) = 2;  // towards 1
   bad.at(1, 4) = 1;  // towards 2
   CHECK_THROWS(ConfigError, check_table(g, bad), "terminal 4", "1 -> 2 -> 1");
-  CHECK_THROWS(ConfigError, check_table(graph_of(ring(7)), good), "another network", "6 switches", "7");
+  CHECK_THROWS(ConfigError, check_table(graph_of(torus({7})), good), "another network", "6 switches", "7");
 }
 
 TEST(cycles_are_found_where_they_are) {
   u32 with = 0, without = 0;
   for (const Section& topology :
-       {ring(5), Section{"torus", {{"sizes", std::vector<double>{4, 3}}}}, hyperx_section({4, 3}, 2), small_network(),
+       {torus({5}), torus({4, 3}), hyperx_section({4, 3}, 2), small_network(),
         Section{"random_regular", registry<TopologySpec>().find("random_regular")->second.small}}) {
     const tables::ChannelGraph g = graph_of(topology);
     for (const tables::LayerBy by :
@@ -133,24 +108,9 @@ TEST(cycles_are_found_where_they_are) {
   CHECK(with > 40 && without > 40);
 }
 
-// Hoefler's slide: the two-hop paths around a ring of five form a cycle. One of them in a second layer breaks it.
-TEST(one_path_in_a_second_layer_breaks_the_ring) {
-  const tables::ChannelGraph g = graph_of(ring(5));
-  tables::ForwardingTable table = made(g, "min_hop");
-  CHECK_EQ(find_cycle(g, table).size(), 5u);
-  table.layers = 2;
-  table.layer_by = tables::LayerBy::kSwitch;
-  table.layer.assign(25, 0);
-  const auto move = [&](u32 s, u32 d) { table.layer[s * 5 + d] = 1; };
-  move(0, 2);
-  CHECK_EQ(find_cycle(g, table).size(), 5u);  // the cycle of the other direction remains
-  move(2, 0);
-  CHECK(find_cycle(g, table).empty());
-}
-
 // Bubble flow control makes a single ring of a torus safe, but not a cycle over several rings.
 TEST(rings_count_as_one_with_bubbles) {
-  const Section square = {"torus", {{"sizes", std::vector<double>{4, 4}}}};
+  const Section square = torus({4, 4});
   const tables::ChannelGraph g = graph_of(square);
   tables::ForwardingTable x_first = tables::empty_table(g, "x first"), mixed = tables::empty_table(g, "either first");
   for (u32 s = 0; s < 16; s++)
@@ -170,26 +130,26 @@ TEST(rings_count_as_one_with_bubbles) {
   CHECK(find_cycle(g, x_first).empty());
   CHECK(!find_cycle(g, mixed).empty());
   Simulation sim(
-      play(square, std::make_shared<tables::ForwardingTable>(x_first), 1.0, {}, {{"input_buffer_flits", i64{2}}}));
+      play(square, std::make_shared<tables::ForwardingTable>(x_first), 1.0, {}, {{"input_buffer_flits", 2}}));
   CHECK(sim.network().routing_facts.bubble);
   sim.run(20000);
   CHECK(sim.state().part.totals.flits_ejected > 10000);
 }
 
 TEST(a_table_that_can_deadlock_is_refused_or_does) {
-  const tables::ChannelGraph g = graph_of(ring(6));
+  const tables::ChannelGraph g = graph_of(torus({6}));
   const auto table = std::make_shared<const tables::ForwardingTable>(made(g, "min_hop"));
-  const Values tight = {{"input_buffer_flits", i64{1}}, {"watchdog_ns", 2000.0}};
-  CHECK_THROWS(ConfigError, Simulation(play(ring(6), table, 1.0)), "can deadlock", "0:1->1", "in lane 0",
+  const Values tight = {{"input_buffer_flits", 1}, {"watchdog_ns", 2000.0}};
+  CHECK_THROWS(ConfigError, Simulation(play(torus({6}), table, 1.0)), "can deadlock", "0:1->1", "in lane 0",
                "allow_cycles");
-  Simulation sim(play(ring(6), table, 1.0, {{"allow_cycles", true}}, tight));
+  Simulation sim(play(torus({6}), table, 1.0, {{"allow_cycles", true}}, tight));
   CHECK_THROWS(CoreError, sim.run(100000), "deadlock", "waits for");
 }
 
 // A table, the same table as complete routes, and the routing with the same rule move the same packets in the same
 // cycles.
 TEST(the_simulator_plays_the_table) {
-  const Section square = {"mesh", {{"sizes", std::vector<double>{4, 4}}}};
+  const Section square = mesh({4, 4});
   const tables::ChannelGraph g = graph_of(square);
   tables::ForwardingTable order = tables::empty_table(g, "x first");
   for (u32 s = 0; s < 16; s++)

@@ -1,85 +1,17 @@
-// Network files: the meaning of each format, and that all formats agree. Refusals: topology/fabric_refused_test.cpp.
-#include "simcore/rng.hpp"
+// Network files: the meaning of each format, agreement of all formats, and refusals.
+#include "simcore/limits.hpp"
 #include "support/fabrics.hpp"
+#include "support/fuzz.hpp"
 
 namespace topology_fabric_test {
 
 using namespace flitgym;
 using namespace fabrics;
 
-// A connected network: a random tree of switches, more random cables, hosts, and ports in random order.
-Fabric random_fabric(u64 seed) {
-  u64 counter = 0;
-  const auto pick = [&](u32 n) { return below(draw(seed, 3, counter++), n); };
-  Fabric f;
-  const u32 switches = 1 + pick(8), hosts = pick(12);
-  for (u32 k = 0; k < switches; k++) f.nodes.push_back({"switch " + std::to_string(k), false, 0, 0});
-  for (u32 k = 0; k < hosts; k++) f.nodes.push_back({"h\xc3\xb6st" + std::to_string(k), true, 2, 0});
-  std::vector<std::vector<u32>> free(f.nodes.size());
-  for (u32 node = 0; node < f.nodes.size(); node++) {
-    const u32 ports = f.nodes[node].host ? 2 : 40;
-    f.nodes[node].ports = ports;
-    for (u32 port = 0; port < ports; port++) free[node].insert(free[node].begin() + pick(port + 1), port);
-  }
-  const auto connect = [&](u32 a, u32 b) {
-    f.cables.push_back({a, free[a].back(), b, free[b].back(), -1, -1, "", 0});
-    free[a].pop_back(), free[b].pop_back();
-  };
-  for (u32 k = 1; k < switches; k++) connect(k, pick(k));
-  for (u32 k = pick(10); switches > 1 && k > 0; k--) {
-    const u32 a = pick(switches);
-    connect(a, (a + 1 + pick(switches - 1)) % switches);
-  }
-  for (u32 k = 0; k < hosts; k++) connect(switches + k, pick(switches));
-  return f;
-}
-
-std::string as_csv(const Fabric& f) {
-  std::string out = "b_port, a ,b,a_type,b_type,a_port\r\n";
-  const auto type = [&](u32 node) { return f.nodes[node].host ? std::string("host") : ""; };
-  for (const auto& c : f.cables)
-    out += std::to_string(c.b_port) + ",\"" + f.nodes[c.a].name + "\"," + f.nodes[c.b].name + "," + type(c.a) + "," +
-           type(c.b) + "," + std::to_string(c.a_port) + "\r\n";
-  return out;
-}
-std::string as_dot(const Fabric& f, bool directed) {
-  std::string out = directed ? "digraph{" : "Graph{";
-  for (const auto& node : f.nodes) out += "\"" + node.name + "\"[type=" + (node.host ? "host" : "switch") + "]";
-  const auto edge = [&](u32 a, u32 p, u32 b, u32 q) {
-    out += "\"" + f.nodes[a].name + "\":" + std::to_string(p) + (directed ? "->" : "--") + "\"" + f.nodes[b].name +
-           "\":p" + std::to_string(q) + "\n";
-  };
-  for (const auto& c : f.cables) edge(c.a, c.a_port, c.b, c.b_port);
-  if (directed)
-    for (auto c = f.cables.rbegin(); c != f.cables.rend(); c++) edge(c->b, c->b_port, c->a, c->a_port);
-  return out + "}";
-}
-// With GUIDs the names are descriptions.
-std::string as_records(const Fabric& f, bool guids) {
-  const auto id = [&](u32 node) {
-    return guids ? (f.nodes[node].host ? "H-" : "S-") + std::to_string(1000 + node) : f.nodes[node].name;
-  };
-  std::string out;
-  for (u32 node = 0; node < f.nodes.size(); node++) {
-    const std::string type = f.nodes[node].host ? (guids ? "Ca" : "Hca") : "Switch";
-    out += type + "\t" + std::to_string(f.nodes[node].ports) + " \"" + id(node) + "\"" +
-           (guids ? "\t\t# \"" + f.nodes[node].name + "\"" : "") + "\n";
-    for (const auto& c : f.cables)
-      for (const bool here : {true, false})
-        if ((here ? c.a : c.b) == node)
-          out += "[" + std::to_string(1 + (here ? c.a_port : c.b_port)) + "]\t\"" + id(here ? c.b : c.a) + "\"[" +
-                 std::to_string(1 + (here ? c.b_port : c.a_port)) + "]\n";
-    out += "\n";
-  }
-  return out;
-}
-
 TEST(fabric_formats_agree) {
-  for (const std::string format : {"csv", "auto"}) CHECK_EQ(text(read(kCsv, format)), kSmall);
-  for (const std::string format : {"dot", "auto"}) CHECK_EQ(text(read(kDot, format)), kSmall);
   for (const std::string format : {"dot", "auto"}) CHECK_EQ(text(read(kOrcs, format)), kSmall);
   // Records have another order.
-  const std::string ordered = sorted_text(read(kCsv, "csv"));
+  const std::string ordered = sorted_text(read(kOrcs, "dot"));
   for (const std::string format : {"ibsim", "auto"}) CHECK_EQ(sorted_text(read(kIbsim, format)), ordered);
   for (const std::string format : {"ibnetdiscover", "ibsim", "auto"}) {
     const Fabric found = read(kDiscovered, format);
@@ -89,16 +21,6 @@ TEST(fabric_formats_agree) {
     CHECK_EQ(found.nodes[2].ports, 2u);
     CHECK_EQ(found.nodes[2].line, 31u);
     CHECK_EQ(found.cables[1].line, 14u);
-  }
-  for (u64 seed = 0; seed < 40; seed++) {
-    const Fabric f = random_fabric(seed);
-    if (f.cables.empty()) continue;
-    const std::string wanted = sorted_text(f);
-    CHECK_EQ(sorted_text(read(as_csv(f), "auto")), wanted);
-    CHECK_EQ(sorted_text(read(as_dot(f, false), "auto")), wanted);
-    CHECK_EQ(sorted_text(read(as_dot(f, true), "auto")), wanted);
-    CHECK_EQ(sorted_text(read(as_records(f, false), "auto")), wanted);
-    CHECK_EQ(sorted_text(read(as_records(f, true), "auto")), wanted);
   }
 }
 
@@ -121,7 +43,7 @@ TEST(fabric_format_by_name) {
   CHECK_EQ(text(read("/* GraphViz */graph{x--y}", "auto")), "x y\nx y");
   CHECK_EQ(text(read("# SNAP\n% x\n0\t1\n 1 2 \n1 0\n2 0\n", "auto")), "0 1 2\n0 1\n1 2\n2 0");
   refused("x y z\n", "auto", "", {"csv", "dot", "edges", "ibnetdiscover", "ibsim"});
-  CHECK_THROWS(ConfigError, read(kCsv, "cvs"), "unknown format 'cvs'", "did you mean 'csv'", "ibnetdiscover");
+  CHECK_THROWS(ConfigError, read(kOrcs, "cvs"), "unknown format 'cvs'", "did you mean 'csv'", "ibnetdiscover");
 }
 
 TEST(fabric_csv_columns) {
@@ -232,6 +154,73 @@ Ca	1 "H-4"		# "node2 HCA-1"
            "edge node1 HCA-1:1* node1 HCA-1:3* node2 HCA-1*\nedge:0 node1 HCA-1:1:0\n"
            "edge:1 node1 HCA-1:3:2\nedge:3 node2 HCA-1:0");
   for (u32 k = 0; k < 3; k++) CHECK_EQ(fabric.cables[k].bandwidth_gb_per_s, k == 1 ? -0.16 : -1.0);
+}
+
+// ---- Refusals: the place and the names in the error, and files that are mutated ----
+
+TEST(fabric_file_is_a_text) {
+  const std::string here = std::filesystem::temp_directory_path().string();
+  CHECK_THROWS(ConfigError, read_fabric(here, "auto"), here);
+  CHECK_THROWS(ConfigError, read_fabric("/dev/zero", "csv"), "/dev/zero");
+  CHECK_THROWS(ConfigError, read_fabric(here + "/flitgym_no_such_file.csv", "auto"), "flitgym_no_such_file.csv",
+               "No such file");
+  refused("\n\n# nothing\n", "csv", "", {"no node"});
+  refused("\x1f\x8b\x08 and so on", "csv", "", {"compressed"});
+  refused("a,b\nx,h\xf6st\n", "csv", "2", {"byte 246", "UTF-8"});  // ISO 8859-1
+  CHECK_EQ(text(read("\xef\xbb\xbf"
+                     "a,b\nx,h\xc3\xb6st \xf0\x9f\x98\x80\n",
+                     "csv")),
+           "x h\xc3\xb6st \xf0\x9f\x98\x80\nx h\xc3\xb6st \xf0\x9f\x98\x80");
+}
+
+TEST(fabric_csv_refuses) {
+  const auto with = [](const std::string& lines) {
+    return "a,b,a_port,b_port,a_type,b_type,latency_ns,bandwidth_gb_per_s,kind,links\n" + lines;
+  };
+  refused("a,port_a,node_b,b_port\nh0,1,s0,1\n", "csv", "1", {"belong to two forms", "node_a,port_a,node_b,port_b"});
+  refused("a,b,latency\n", "csv", "1", {"'latency' (did you mean 'latency_ns'?)"});
+  refused("a,kind\n", "csv", "1", {"column 'b' is missing"});
+  refused("a,b\nx,y\nx\n", "csv", "3", {"has 1 field", "2 columns", "cut short"});
+  refused(with("x,y,512,,,,,,,\n"), "csv", "2", {"512 is out of range for a_port", "0 .. 511"});
+  refused(with("x,y,,,,,-1,,,\n"), "csv", "2", {"'-1' is out of range for latency_ns", "0 .. 1e+06"});
+  refused(with("x,y,,,,,,,locl,\n"), "csv", "2", {"unknown kind 'locl' (did you mean 'local'?)"});
+  refused(with("x,y,,,host,,,,,\ny,x,,,,switch,,,,\n"), "csv", "3", {"'x'", "switch", "host", "line 2"});
+}
+
+TEST(fabric_checks_refuse) {
+  const auto csv = [](const std::string& lines) { return "a,b,a_port,b_port,a_type,b_type\n" + lines; };
+  refused(csv("x,y,1,,,\nx,x,,,,\n"), "csv", "3", {"'x' is connected to itself"});
+  refused(csv("x,y,,,,\nx,h,,,,host\ni,h,,,host,\n"), "csv", "4", {"two hosts, 'i' and 'h'"});
+  refused(csv("x,h,,,,host\ny,x,,,,\ny,h,,,,\n"), "csv", "4", {"host 'h' has a second cable", "line 2", "one port"});
+  refused(csv("x,y,7,,,\ny,z,3,4,,\nz,x,4,,,\nx,w,7,,,\n"), "csv", "4",
+          {"port 4 of 'z'", "line 3"});  // the first of two conflicts
+  refused("graph { x [ports=2]; x -- y; x -- z\nx -- w }", "dot", "2", {"'x' has 3 cables", "2 ports"});
+  refused("a,b\nw,x\ny,z\nz,v\n", "csv", "2", {"'w'", "'y' (line 3)", "2 parts", "3 nodes", "smallest with 2"});
+}
+
+DEEP_TEST(fuzz_fabric) {
+  std::vector<std::string> corpus = {kOrcs, kIbsim, kDiscovered};
+  corpus.push_back(
+      "digraph { node [type=switch, ports=9]; {a b} -> subgraph s {c; d:2} [kind=global, latency_ns=1.5e1];"
+      " \"x\" + \"y\" -> <<b>> -> a [bandwidth_gb_per_s=.5]; // so\n /* */ h [type=host]; h -> a }");
+  corpus.push_back(
+      "a,b,a_type,b_type,links,kind,latency_ns,bandwidth_gb_per_s\n"
+      "\"x \"\"1\"\"\",y,switch,,3,local,1.5,2\ny,h,,host,,,,\n");
+  const auto words = testing::words_of(
+      "\n[1] \"s0\"[1]~Switch 9 \"s9\"\n~Hca 1 \"h9\"\n~[ext 3]~(200001)~# \"s0\"~\n~,~\"~{~}~[~]~ -- ~ -> ~subgraph "
+      "~strict ~"
+      "node [type=host]~edge [latency_ns=3]~<~>~/*~*/~//~\\\n~:511~513~host~links~h0~s0~=~+");
+  testing::fuzz(corpus, words, 3000, [](const std::string& text) {
+    const File file(text);
+    for (const std::string format : {"auto", "csv", "dot", "ibnetdiscover", "ibsim"}) try {
+        const Fabric f = read_fabric(file.path.string(), format);
+        // A file that is read can also be built.
+        check_fabric(f, "again");
+        check_connected(f, "again");
+        for (const auto& node : f.nodes) CHECK(!node.name.empty() && node.line > 0);
+      } catch (const ConfigError&) {
+      }
+  });
 }
 
 }  // namespace topology_fabric_test

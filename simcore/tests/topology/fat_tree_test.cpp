@@ -2,19 +2,12 @@
 // breadth-first search.
 #include "simcore/topology/fat_tree.hpp"
 
-#include "simcore/error.hpp"
-#include "simcore/graph.hpp"
 #include "support/fat_tree.hpp"
 #include "support/links.hpp"
-#include "test.hpp"
 
 namespace topology_fat_tree_test {
 
 using namespace scenes;
-
-std::shared_ptr<const Network> network(const Section& topology) {
-  return build(config(topology, input_queued(), {"up_down", {}}, {"uniform", {}}));
-}
 
 // The label of a switch: its level, then x_1 .. x_h.
 using Label = std::vector<u32>;
@@ -49,7 +42,7 @@ std::vector<Xgft> shapes() {
 }
 
 void check_wiring(const Xgft& tree) {
-  const auto built = network(tree.section());
+  const auto built = network_of(tree.section(), "up_down");
   const Network& net = *built;
   const std::string name = tree.name();
   const auto all = labels(tree);
@@ -112,74 +105,7 @@ TEST(fat_trees_are_joined_by_their_labels) {
 
 // Between switches of any two levels and for every port, without a table.
 TEST(fat_tree_distances_agree_with_a_search) {
-  for (const Xgft& tree : shapes()) {
-    const auto net = network(tree.section());
-    const Topology& topology = *net->topology;
-    const Graph& graph = *net->graphs[0];
-    CHECK(topology.closed && graph.hops.empty());
-    const auto next = neighbors_of(*net);
-    u32 longest = 0, longest_of_leaves = 0;
-    for (u32 from = 0; from < net->routers; from++) {
-      const auto hops = hops_from(next, from);
-      for (u32 to = 0; to < net->routers; to++) {
-        CHECK_FOR(topology.hops_between(*net, from, to) == hops[to], tree.name() + ": " + std::to_string(from) +
-                                                                         " to " + std::to_string(to) + " in " +
-                                                                         std::to_string(hops[to]));
-        longest = std::max(longest, hops[to]);
-        if (from < as_fat_tree(*net).first[2] && to < as_fat_tree(*net).first[2])
-          longest_of_leaves = std::max(longest_of_leaves, hops[to]);
-        each_link(*net, graph, to, [&](u32 k) {
-          CHECK_EQ(topology.is_minimal(*net, graph, to, k, from), hops[net->next_router(net->port(to, k))] < hops[to]);
-        });
-      }
-    }
-    CHECK_EQ(topology.diameter, longest);
-    CHECK_EQ(topology.diameter, longest_of_leaves);
-  }
-}
-
-// From any switch, also a switch that no minimal path of the packet passes.
-TEST(fat_tree_minimal_ports_shorten_the_path) {
-  for (const Xgft& tree : shapes()) {
-    const auto net = network(tree.section());
-    for (u32 from = 0; from < net->routers; from++)
-      for (u32 t = from % 3; t < net->terminals; t += 3) {
-        Packet packet{};
-        packet.destination = t;
-        u32 at = from, hops = 0;
-        for (u32 port;
-             net->is_link(port = net->port(at, net->topology->minimal_port(*net, *net->graphs[0], at, packet))); hops++)
-          at = net->next_router(port);
-        CHECK_FOR(at == net->terminal_router[t] && hops == net->topology->hops_between(*net, from, at), tree.name());
-      }
-  }
-}
-
-// A rail of TSUBAME2: 48 leaves with 14 terminals and 18 links up, and directors of 8 (of 18) and 9 switches.
-TEST(fat_tree_of_672_terminals) {
-  const auto net = network(rail_672().section());
-  CHECK_EQ(net->terminals, 672u);
-  CHECK_EQ(net->routers, 48u + 48 + 54);
-  CHECK_EQ(net->radix, 36u);
-  u32 up = 0, inside = 0;
-  for (u32 p = 0; p < net->router_ports; p++) {
-    if (!net->is_link(p)) continue;
-    up += net->router_of_port(p) < 48;
-    inside += net->router_of_port(p) >= 96;
-  }
-  CHECK_EQ(up, 48u * 18);
-  CHECK_EQ(inside, 6u * 8 * 18);
-}
-
-TEST(impossible_fat_trees_are_refused) {
-  const auto refused = [](std::vector<double> children, std::vector<double> parents, std::vector<double> links,
-                          const std::vector<std::string>& parts) {
-    testing::thrown<ConfigError>(
-        __FILE__, __LINE__, "network", [&] { network(Xgft{children, parents, links}.section()); }, parts);
-  };
-  refused({8}, {1}, {1}, {"topology.fat_tree.children", "[8]", "1 levels", "2 to 10"});
-  refused({4, 4, 4}, {1, 4}, {1}, {"topology.fat_tree.parents", "[1, 4]", "3 numbers", "[4, 4, 4]"});
-  refused({500, 2}, {1, 13}, {1}, {"topology.fat_tree", "level 1", "500", "13", "512"});
+  for (const Xgft& tree : shapes()) check_closed_forms(*network_of(tree.section(), "up_down"));
 }
 
 }  // namespace topology_fat_tree_test

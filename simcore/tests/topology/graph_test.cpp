@@ -1,10 +1,8 @@
 // Networks from arrays and files: their ports, names and link latencies, routers of different and of many ports,
 // zero-load latency to the cycle, and refusals.
-#include <set>
-
-#include "simcore/graph.hpp"
 #include "support/crafted.hpp"
 #include "support/fabrics.hpp"
+#include "support/links.hpp"
 
 namespace topology_graph_test {
 
@@ -20,16 +18,6 @@ Section from_links(const std::vector<double>& links, const Values& more) {
 std::shared_ptr<const Network> network(const Section& topology, const Section& routing = {"minimal", {}},
                                        const Values& router = input_queued()) {
   return build(config(topology, router, routing, {"uniform", {}}));
-}
-
-// ns from generation to delivery of a packet of `flits` that is alone in the network.
-double lone_latency(const Section& topology, const Section& routing, u32 source, u32 destination, i64 flits = 1,
-                    const Values& router = input_queued()) {
-  Simulation sim(config(topology, router, routing, planned({{source, destination}}, flits)));
-  sim.begin_window();
-  sim.run(20000);
-  CHECK_EQ(sim.state().part.window.delivered, 1u);
-  return static_cast<double>(sim.state().part.window.latency_generation) * sim.network().cycle_ns;
 }
 
 TEST(graphs_keep_names_ports_and_times) {
@@ -57,17 +45,20 @@ TEST(graphs_keep_names_ports_and_times) {
   CHECK_EQ(net->link_ns(net->nic(1)), 3);
   // A hop is output, link and input. The two host channels together take 2 link + 1. On an idle network switching takes
   // no time.
+  const auto ns = [&](u32 from, u32 to, i64 flits = 1) {
+    return lone_packet(from_file(file), {"minimal", {}}, from, to, flits, input_queued()).ns;
+  };
   const double host[] = {1, 3, 1};
-  CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 1), 71 + (2 * host[0] + 1 + 2 * host[1] + 1) / 2);
-  CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 2), 71 + 11 + 3);
-  CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 2, 0), 71 + 11 + 3);
+  CHECK_EQ(ns(0, 1), 71 + (2 * host[0] + 1 + 2 * host[1] + 1) / 2);
+  CHECK_EQ(ns(0, 2), 71 + 11 + 3);
+  CHECK_EQ(ns(2, 0), 71 + 11 + 3);
   // A packet of ten flits takes two cycles per flit on the slow link.
-  CHECK_EQ(lone_latency(from_file(file), {"minimal", {}}, 0, 2, 10), 71 + 11 + 3 + 9 * 2);
+  CHECK_EQ(ns(0, 2, 10), 71 + 11 + 3 + 9 * 2);
 }
 
 TEST(graphs_take_all_shortest_ports) {
   // A square with doubled links on one side: three minimal ports from 0 to 2.
-  const Section square = from_links({0, 1, 0, 1, 1, 2, 1, 2, 0, 3, 3, 2}, {{"terminals_per_router", i64{1}}});
+  const Section square = from_links({0, 1, 0, 1, 1, 2, 1, 2, 0, 3, 3, 2}, {{"terminals_per_router", 1}});
   for (const std::string pick : {"packet", "flow", "queue"}) {
     Lone x(network(square, {"minimal", {{"ports", pick}}}));
     std::set<u32> first;
@@ -81,7 +72,7 @@ TEST(graphs_take_all_shortest_ports) {
     CHECK_EQ(x.candidates(x.send(0, 2)).size(), 3u);
   }
   // The port with the shortest queue.
-  Lone x(network(square, {"minimal", {{"ports", std::string("queue")}}}));
+  Lone x(network(square, {"minimal", {{"ports", "queue"}}}));
   for (const u32 k : {0u, 1u}) congest(x, 0, k, 0, 0, 9);
   for (u32 sequence = 0; sequence < 6; sequence++) CHECK_EQ(x.ask(x.send(0, 2, sequence)).port, 2u);
 }
@@ -91,12 +82,10 @@ DEEP_TEST(routers_of_many_ports_switch_like_small_ones) {
   std::vector<double> links, terminals;
   for (u32 r = 1; r <= 150; r++) links.insert(links.end(), {0, double(r)}), terminals.push_back(r);
   for (u32 t = 0; t < 150; t++) terminals.push_back(0);
-  for (const Values& router :
-       {input_queued(), hpdc21(), small_wormhole(), merge(input_queued(), {{"arbiter", std::string("age")}}),
-        merge(sc19(), {{"vcs", i64{0}}})}) {
+  for (const Values& router : {input_queued(), hpdc21(), small_wormhole(), merge(input_queued(), {{"arbiter", "age"}}),
+                               merge(sc19(), {{"vcs", 0}})}) {
     const Section star = from_links(links, {{"terminals", terminals}});
-    Simulation sim(
-        config(star, router, {"minimal", {}}, {"permutation", {{"load", 0.9}, {"packet_bytes", bytes_of(2)}}}));
+    Simulation sim(config(star, router, {"minimal", {}}, {"permutation", {{"load", 0.9}, {"packet_flits", 2}}}));
     CHECK_EQ(sim.network().radix, 300u);
     CHECK_EQ(sim.network().asked_words, 5u);
     sim.begin_window();
@@ -129,7 +118,7 @@ TEST(graphs_slow_down_degraded_cables) {
   const File file(
       "Switch 4 \"S-1\" # \"a\"\n[1] \"S-2\"[1] # 4xEDR\n[2] \"S-2\"[2] # 1xEDR\n"
       "Switch 4 \"S-2\" # \"b\"\n[1] \"S-1\"[1] # 4xEDR\n[2] \"S-1\"[2] # 1xEDR\n");
-  const auto net = network(from_file(file, {{"terminals_per_router", i64{1}}, {"format", "ibnetdiscover"}}));
+  const auto net = network(from_file(file, {{"terminals_per_router", 1}, {"format", "ibnetdiscover"}}));
   CHECK_EQ(net->channels[net->port(0, 0)].flit_cycles, 1u);
   CHECK_EQ(net->channels[net->port(0, 1)].flit_cycles, 4u);  // one lane of four
 }

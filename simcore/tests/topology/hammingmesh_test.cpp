@@ -1,9 +1,8 @@
 // HammingMesh: sizes and diameters of the paper, closed forms against breadth-first search, and dimension order.
 #include "simcore/topology/hammingmesh.hpp"
 
-#include "simcore/error.hpp"
+#include "support/exploration.hpp"
 #include "support/links.hpp"
-#include "test.hpp"
 
 namespace topology_hammingmesh_test {
 
@@ -13,12 +12,12 @@ struct Shape {
   u32 width, height, x, y, ports = 64, taper = 1;
   Section section() const {
     return {"hammingmesh",
-            {{"board_width", i64{width}},
-             {"board_height", i64{height}},
-             {"boards_x", i64{x}},
-             {"boards_y", i64{y}},
-             {"switch_ports", i64{ports}},
-             {"taper", i64{taper}}}};
+            {{"board_width", width},
+             {"board_height", height},
+             {"boards_x", x},
+             {"boards_y", y},
+             {"switch_ports", ports},
+             {"taper", taper}}};
   }
   std::string name() const {
     std::string out;
@@ -101,30 +100,22 @@ TEST(hammingmesh_of_the_sizes_of_the_paper) {
   }
 }
 
-// Boards of 4 x 4. From (1, 0) to (6, 0) there are one hop to the end of the board, two by the switch, and one on the
-// second board. From (0, 0) to (3, 0): two by the switch, because the board takes three.
-TEST(hammingmesh_has_the_zero_load_latency_of_its_hops) {
-  const Section topology = Shape{4, 4, 2, 2}.section();
-  const auto at = [](u32 x, u32 y) { return (y / 4 * 2 + x / 4) * 16 + y % 4 * 4 + x % 4; };
-  struct Path {
-    u32 from, to;
-    double hops;
-  };
-  for (const Path& path : {Path{at(1, 0), at(6, 0), 4}, Path{at(0, 0), at(3, 0), 2}, Path{at(0, 0), at(1, 0), 1},
-                           Path{at(0, 0), at(7, 7), 4}, Path{at(1, 1), at(6, 6), 8}, Path{at(3, 5), at(3, 6), 1}})
-    for (const std::string routing : {"dimension_order", "minimal"})
-      for (const i64 flits : {1, 5}) {
-        const Arrival got = lone_packet(topology, {routing, {}}, path.from, path.to, flits);
-        CHECK_FOR(got.hops == path.hops && got.ns == idle_ns(path.hops, flits), routing);
-      }
-}
-
-// With boards of 2 x 2 every accelerator has its own way out in both dimensions, so a link carries at most the load of
-// a terminal. Dimension order carries all traffic in two VCs.
-DEEP_TEST(hammingmesh_accepts_uniform_traffic) {
-  const Section topology = Shape{2, 2, 4, 4}.section();
-  for (const std::string routing : {"dimension_order", "minimal", "ugal", "q_adaptive"})
-    CHECK_NEAR(accepted(topology, {routing, {}}, {"uniform", {{"load", 0.5}}}), 0.5, 0.03);
+// Boards of odd and even width, a single line, trees of one and two levels, and tapered trees: two classes have no
+// cycle, and every path is minimal.
+TEST(hammingmesh_dimension_order_has_no_cycle_and_is_minimal) {
+  for (const Shape& s : {Shape{2, 2, 2, 3}, Shape{4, 1, 3, 1}, Shape{3, 2, 2, 2}, Shape{5, 1, 2, 2}, Shape{1, 1, 4, 3},
+                         Shape{2, 1, 8, 2, 8}, Shape{4, 1, 9, 1, 8}, Shape{1, 2, 1, 8, 8, 3}, Shape{6, 1, 2, 1}}) {
+    Lone x(network_of(s.section(), "dimension_order"));
+    const auto next = neighbors_of(x.net);
+    std::vector<std::vector<u32>> hops;
+    for (u32 r = 0; r < as_hammingmesh(x.net).accelerators; r++) hops.push_back(hops_from(next, r));
+    const auto visit = [&](const Node& node, const std::vector<Option>&) {
+      const u32 from = x.net.terminal_router[node.packet.source], to = x.net.terminal_router[node.packet.destination];
+      CHECK_EQ(node.packet.hops + hops[to][node.at.router], hops[from][to]);
+    };
+    const Edges edges = explore(x, listed, visit, 4);
+    CHECK_FOR(acyclic(edges) && edge_count(edges) > 0 && x.net.routing_facts.classes <= 2, s.name());
+  }
 }
 
 // The groups are the boards, so adversarial traffic goes from board to board.

@@ -131,8 +131,8 @@ TEST(bit_complement_mirrors_where_there_are_no_bits) {
 // uniformly: 64 routers, 500 packets each. Chi-square with 63 degrees of freedom: mean 63, standard deviation 11.2.
 TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
   for (const auto& [word, number, k] : {std::tuple{"x", "0", 0u}, {"y", "1", 1u}, {"z", "2", 2u}}) {
-    const auto net = network({"uniform_random_bisection", {{"dimension", std::string(word)}}}),
-               same = network({"uniform_random_bisection", {{"dimension", std::string(number)}}});
+    const auto net = network({"uniform_random_bisection", {{"dimension", word}}}),
+               same = network({"uniform_random_bisection", {{"dimension", number}}});
     for (const u32 terminal : {0u, 1234u, 4095u}) {
       const At from(terminal);
       std::map<u32, u32> count;
@@ -152,7 +152,7 @@ TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
     }
   }
   // The other widths may be odd. In one dimension it is a permutation.
-  const auto uneven = network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {3, 4, 5}, 1);
+  const auto uneven = network({"uniform_random_bisection", {{"dimension", "y"}}}, {3, 4, 5}, 1);
   for (u32 n = 0; n < 100; n++) CHECK_EQ(to(*uneven, 4, n) / 3 % 4, 2u);  // (1, 1, 0)
   check_permutation(*network({"uniform_random_bisection", {}}, {6}, 4), true);
 }

@@ -1,14 +1,11 @@
 // Motifs: the messages that they send, to the byte, and the data flow through these messages.
-#include <algorithm>
 #include <set>
 
 #include "simcore/program_totals.hpp"
-#include "simcore/registry.hpp"
 #include "simcore/workload/motif.hpp"
 #include "support/abstract_machine.hpp"
-#include "support/written.hpp"
+#include "support/motif_programs.hpp"
 #include "test.hpp"
-#include "workload/collectives/collectives.hpp"
 #include "workload/motifs/permutation.hpp"
 #include "workload/motifs/process_grid.hpp"
 
@@ -16,14 +13,9 @@ namespace workload_motifs_test {
 
 using namespace flitgym;
 using testing::AbstractMachine;
+using testing::motif;
 using testing::Written;
-
-std::shared_ptr<const Program> motif(const std::string& name, u32 ranks = 0, const Values& values = {},
-                                     double scale = 1) {
-  const auto found = registry<MotifSpec>().find(name);
-  if (found == registry<MotifSpec>().end()) throw ConfigError("no motif " + name);
-  return found->second.build(Params("motif." + name, found->second.params, values, 0), ranks, scale);
-}
+using testing::written;
 
 workload::ProgramTotals checked_totals(const std::string& name, u32 ranks = 0, const Values& values = {}) {
   const auto program = motif(name, ranks, values);
@@ -31,17 +23,6 @@ workload::ProgramTotals checked_totals(const std::string& name, u32 ranks = 0, c
   const workload::ProgramTotals sum = workload::totals(*program);
   CHECK_EQ(sum.receives, sum.messages);
   return sum;
-}
-
-Written written(u32 ranks, const std::function<void(workload::Script&, const workload::Communicator&)>& body) {
-  Written program(ranks);
-  for (u32 rank = 0; rank < ranks; rank++) {
-    Block block;
-    workload::Script script(block);
-    body(script, workload::world(ranks, rank));
-    program.of[rank].push_back(std::move(block));
-  }
-  return program;
 }
 
 u64 all_of_ranks(u32 ranks) { return (u64{1} << ranks) - 1; }
@@ -100,8 +81,7 @@ TEST(motifs_message_sizes) {
 }
 
 TEST(motifs_stencil27) {
-  const Values halo{{"phase", std::string("halo")}, {"iterations", i64{1}}},
-      collective{{"phase", std::string("collective")}, {"iterations", i64{1}}};
+  const Values halo{{"phase", "halo"}, {"iterations", 1}}, collective{{"phase", "collective"}, {"iterations", 1}};
   CHECK_EQ(checked_totals("stencil27", 0, halo).messages, 93240u);
   CHECK_EQ(checked_totals("stencil27", 512, halo).messages, 10136u);
   CHECK_EQ(checked_totals("stencil27", 0, collective).messages, 12u * 4096);
@@ -130,12 +110,10 @@ DEEP_TEST(motifs_lu_is_a_wavefront) {
     CHECK(machine.finished && machine.sizes_agree);
     return machine.time;
   };
-  CHECK_EQ(duration(528, {{"iterations", i64{1}}}), 2u * (150 + 22 + 24 - 2));
-  CHECK_EQ(duration(140, {{"iterations", i64{1}}}), 2u * (150 + 10 + 14 - 2));
-  CHECK_EQ(
-      duration(12,
-               {{"grid", std::vector<double>{4, 3}}, {"nz", i64{10}}, {"iterations", i64{3}}, {"compute_ns", i64{7}}}),
-      3u * 2 * 7 * (1 + 4 + 3 - 2));
+  CHECK_EQ(duration(528, {{"iterations", 1}}), 2u * (150 + 22 + 24 - 2));
+  CHECK_EQ(duration(140, {{"iterations", 1}}), 2u * (150 + 10 + 14 - 2));
+  CHECK_EQ(duration(12, {{"grid", std::vector<double>{4, 3}}, {"nz", 10}, {"iterations", 3}, {"compute_ns", 7}}),
+           3u * 2 * 7 * (1 + 4 + 3 - 2));
 }
 
 TEST(motifs_choose_the_grids_of_the_study) {
@@ -148,19 +126,6 @@ TEST(motifs_choose_the_grids_of_the_study) {
   CHECK_EQ(text(workload::balanced_sizes(243, 5)), "3 x 3 x 3 x 3 x 3");
   CHECK_EQ(text(workload::balanced_sizes(4096, 3)), "16 x 16 x 16");
   CHECK_EQ(text(workload::balanced_sizes(1, 3)), "1 x 1 x 1");
-  // Rank 0 of Halo3D's 11 x 8 x 6 has its neighbours at 1, 11 and 88, and of LQCD's 11 x 3 x 4 x 4 at 1, 11, 33 and
-  // 132.
-  const auto peers = [](const char* name) {
-    std::set<u32> found;
-    Block block;
-    motif(name)->block(0, 0, block);
-    for (const Op& op : block.ops)
-      if (op.kind == OpKind::kSend && op.size > 8) found.insert(op.peer);
-    return found;
-  };
-  CHECK(peers("halo3d") == (std::set<u32>{1, 11, 88}));
-  CHECK(peers("lqcd") == (std::set<u32>{1, 11, 33, 132}));
-  CHECK(peers("stencil5d") == (std::set<u32>{1, 2, 4, 12, 48}));
 }
 
 TEST(motifs_refuse_wrong_grids) {
@@ -169,9 +134,7 @@ TEST(motifs_refuse_wrong_grids) {
   CHECK_EQ(motif("halo3d", 32, grid({4, 4, 2}))->ranks, 32u);
   CHECK_THROWS(ConfigError, motif("halo3d", 33, grid({4, 4, 2})), "motif.halo3d.grid", "4 x 4 x 2 = 32", "33");
   CHECK_THROWS(ConfigError, motif("lqcd", 5), "motif.lqcd.lattice", "factor 5");
-  CHECK_THROWS(ConfigError, motif("lu", 0, {{"nzblock", i64{7}}}), "motif.lu.nzblock", "7", "1500");
-  CHECK_THROWS(ConfigError, motif("collective", 4, {{"algorithm", std::string("rign")}}), "motif.collective.algorithm",
-               "did you mean 'ring'");
+  CHECK_THROWS(ConfigError, motif("lu", 0, {{"nzblock", 7}}), "motif.lu.nzblock", "7", "1500");
 }
 
 // Every registered motif on few ranks and shortened. It passes the check, and finishes with eager and with rendezvous
@@ -209,21 +172,6 @@ TEST(motifs_shorten_their_iterations) {
   CHECK_EQ(motif("ur", 0, {}, 0.1)->blocks(0), 720u);
   CHECK_EQ(motif("cosmoflow", 0, {}, 0.01)->blocks(0), 1u);
   CHECK_EQ(workload::totals(*motif("halo3d", 0, {}, 0.5)).messages, 2764u * 15);
-}
-
-TEST(permutations_are_bijections) {
-  for (u32 n = 1; n <= 70; n++)
-    for (u64 key = 0; key < 20; key++) {
-      const workload::KeyedPermutation p(n, key);
-      std::vector<bool> hit(n);
-      for (u32 x = 0; x < n; x++) {
-        CHECK(p(x) < n && !hit[p(x)]);
-        hit[p(x)] = true;
-        CHECK_EQ(p.inverse(p(x)), x);
-      }
-    }
-  const workload::KeyedPermutation large((1u << 20) + 1, 5);
-  for (u32 x = 0; x <= 1u << 20; x += 997) CHECK_EQ(large.inverse(large(x)), x);
 }
 
 TEST(motifs_ur_pairs_all_ranks) {
@@ -278,6 +226,81 @@ TEST(collectives_roots_and_groups) {
   CHECK(machine.finished);
   for (const u32 rank : group) CHECK_EQ(machine.knows[rank], 0b1010010u);
   CHECK_EQ(machine.knows[0], 1u);
+}
+
+// ---- Programs that the core accepts or refuses: operations without a match, cycles, repeated blocks ----
+
+TEST(programs_that_are_refused) {
+  const auto refused = [](const std::function<void(Written&)>& write, const std::vector<std::string>& parts) {
+    Written program(3);
+    program.of.assign(3, std::vector<Block>(1));
+    write(program);
+    testing::thrown<ConfigError>(
+        __FILE__, __LINE__, "check_program", [&] { workload::check_program(program, "job"); }, parts);
+  };
+  refused([](Written& p) { p.of[1][0].send(3, 8); },
+          {"job: rank 1, block 0, operation 0 (line 1)", "send to rank 3", "3 ranks"});
+  refused(
+      [](Written& p) {
+        for (u32 k = 0; k < 5; k++) p.of[0][0].calc(1);
+        p.of[0][0].require(0, 1), p.of[0][0].require(1, 2), p.of[0][0].require(2, 3), p.of[0][0].require(3, 1),
+            p.of[0][0].require(4, 3);
+      },
+      {"rank 0", "1 requires 2 requires 3 requires 1"});
+  refused([](Written& p) { p.of[0][0].send(1, 8, 5), p.of[1][0].receive(0, 8, 6); },
+          {"rank 0", "send to rank 1, 8 B, tag 5", "1 without a match"});
+  refused([](Written& p) { p.of[0][0].send(1, 8), p.of[0][0].send(1, 9), p.of[1][0].receive(kAnySource, 8); },
+          {"rank 0", "send to rank 1", "1 without a match"});
+}
+
+TEST(programs_that_are_accepted) {
+  Written p(3);
+  p.of.assign(3, std::vector<Block>(2));
+  workload::check_program(p, "empty");
+  p.of[0][0].send(1, 8, 5), p.of[0][0].send(1, 8, 6), p.of[2][0].send(1, 8, 5), p.of[2][1].send(1, 8, 9);
+  p.of[1][1].receive(0, 8, 5);                      // by source, in a later block
+  p.of[1][0].receive(0, 8, kAnyTag);                // the message with tag 6
+  p.of[1][0].receive(kAnySource, 8, 5);             // the message of rank 2
+  p.of[1][1].receive(kAnySource, 8, kAnyTag);       // the message with tag 9
+  p.of[1][1].send(1, 4), p.of[1][1].receive(1, 4);  // rank 1 to itself
+  p.of[0][0].calc(3), p.of[0][0].require(0, 2);     // depends on a later operation
+  workload::check_program(p, "wildcards");
+  CHECK_EQ(workload::totals(p).messages, 5u);
+  CHECK_EQ(workload::totals(p).bytes, 36u);
+  CHECK_EQ(workload::totals(p).calc_ns, 3u);
+  CHECK_EQ(workload::totals(p).operations, 11u);
+}
+
+// Runs of blocks that repeats() reports as alike: identical blocks are counted, blocks with shifting peers are checked
+// one by one.
+TEST(programs_whose_blocks_repeat) {
+  struct Shift : Program {
+    bool moving = true, wrong = false;
+    Shift() { ranks = 5; }
+    u64 blocks(u32) const override { return 1000; }
+    u64 repeats(u32, u64 index) const override { return 1000 - index; }
+    void block(u32 rank, u64 index, Block& out) const override {
+      const u32 by = moving ? 1 + static_cast<u32>(index) % 4 : 1;
+      out.send((rank + by) % 5, 8), out.receive((rank + 5 - by) % 5, 8);
+      if (wrong && rank == 3) out.ops[1].peer = (out.ops[1].peer + 1) % 5;
+    }
+  };
+  Shift shift;
+  for (const bool moving : {false, true}) {
+    shift.moving = moving;
+    shift.wrong = false;
+    workload::check_program(shift, "shift");
+    CHECK_EQ(workload::totals(shift).messages, 5000u);
+    shift.wrong = true;
+    // Fixed peers: rank 2 sends to rank 3, which has no receive for it. Shifting peers: rank 3 also expects a message
+    // from itself in every fourth block.
+    if (moving)
+      CHECK_THROWS(ConfigError, workload::check_program(shift, "shift"), "rank 3", "receive from rank 3",
+                   "250 without a match");
+    else
+      CHECK_THROWS(ConfigError, workload::check_program(shift, "shift"), "rank 2", "send to rank 3",
+                   "1000 without a match");
+  }
 }
 
 }  // namespace workload_motifs_test

@@ -1,15 +1,11 @@
 // Nodes with several accelerators: closed forms of the intra-node link, shared NICs, conservation of bytes on both
 // ways, snapshots and partitions.
-#include <algorithm>
 #include <set>
 
 #include "readers/goal.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/rng.hpp"
-#include "simcore/stats.hpp"
-#include "simcore/workload.hpp"
-#include "support/scenes.hpp"
-#include "test.hpp"
+#include "support/jobs.hpp"
 
 namespace workload_nodes_test {
 
@@ -18,11 +14,11 @@ using namespace scenes;
 std::string word(u64 n) { return std::to_string(n); }
 
 Values nodes(i64 ranks, i64 nics = 0, const Values& more = {}) {
-  return merge({{"ranks_per_node", ranks}, {"nics_per_node", nics}, {"placement", std::string("linear")}}, more);
+  return merge({{"ranks_per_node", ranks}, {"nics_per_node", nics}, {"placement", "linear"}}, more);
 }
 // LogGOPS hosts without headers: an overhead of 100 ns, a gap of 50 ns, and a link of 100 GB/s, 10 ps for a byte.
 Values loggops(const Values& more = {}) {
-  return merge({{"host", std::string("loggops")},
+  return merge({{"host", "loggops"},
                 {"loggops_o_ns", 100.0},
                 {"loggops_g_ns", 50.0},
                 {"intra_node_gb_per_s", 100.0},
@@ -31,9 +27,8 @@ Values loggops(const Values& more = {}) {
 }
 
 Config with_program(const std::string& text, Values values, std::vector<u32> terminals = {}) {
-  Config c = config(small_network(), packet_crossbar(sc22()), {"minimal", {}}, {"", {}});
-  c.workload = {std::move(values), {{"job", {}, workload::read_goal(text, "test"), std::move(terminals)}}};
-  return c;
+  return with_jobs({given("job", workload::read_goal(text, "test"), std::move(terminals))}, std::move(values),
+                   small_network(), "minimal", packet_crossbar(sc22()));
 }
 
 // A GOAL text from the lines of each rank.
@@ -48,10 +43,6 @@ std::string ping_pong(u64 bytes) {
                "r: recv " + b + " from 0\ns: send " + b + " to 0\ns requires r\n"});
 }
 
-void finish(Simulation& sim) {
-  sim.begin_window();
-  if (!sim.run_workload(20000000)) testing::fail(__FILE__, __LINE__, "not finished" + sim.waiting(4));
-}
 u64 finished_ps(const Simulation& sim, u32 rank) { return sim.state().ranks[rank].finished; }
 u64 flits(const Simulation& sim) { return totals(sim.state()).flits_accepted; }
 
@@ -124,7 +115,7 @@ TEST(nodes_mpi_costs_of_a_message_within_a_node) {
 // Request, fetch, data and acknowledgement each take the latency.
 TEST(nodes_rendezvous_within_a_node_takes_four_latencies) {
   const std::string text = goal({"send 1000000b to 1\n", "recv 1000000b from 0\n"});
-  Simulation sim(with_program(text, loggops(nodes(2, 0, {{"loggops_S_bytes", i64{1000}}}))));
+  Simulation sim(with_program(text, loggops(nodes(2, 0, {{"loggops_S_bytes", 1000}}))));
   finish(sim);
   CHECK_EQ(finished_ps(sim, 1), u64{100000 + 700000 + 100000 + 700000 + 700000 + 10 * 1000000});
   CHECK_EQ(finished_ps(sim, 0), finished_ps(sim, 1) + 700000);
@@ -135,7 +126,7 @@ TEST(nodes_rendezvous_within_a_node_takes_four_latencies) {
 TEST(nodes_ping_pong_across_nodes_takes_the_network) {
   for (const u64 bytes : {u64{500}, u64{50000}})
     for (const Values& host : {Values{}, loggops()}) {
-      Simulation alone(with_program(ping_pong(bytes), merge(host, {{"placement", std::string("linear")}}), {0, 70}));
+      Simulation alone(with_program(ping_pong(bytes), merge(host, {{"placement", "linear"}}), {0, 70}));
       finish(alone);
       for (const auto& [ranks, nics] : {std::pair{2, 2}, std::pair{4, 2}, std::pair{8, 1}}) {
         Simulation sim(with_program(ping_pong(bytes), merge(host, nodes(ranks, nics)), {0, 70}));
@@ -198,10 +189,9 @@ TEST(nodes_ranks_that_share_a_nic_share_its_bandwidth) {
       goal({"send 1000000b to 2\n", "send 1000000b to 3\n", "recv 1000000b from 0\n", "recv 1000000b from 1\n"});
   const auto time = [](const std::string& text, i64 nics, const std::string& order) {
     // With rails, both nodes have a terminal at the same router, so the two messages share no link between routers.
-    Simulation sim(with_program(text, loggops(nodes(2, nics,
-                                                    {{"loggops_S_bytes", i64{10000000}},
-                                                     {"nic_order", order},
-                                                     {"node_terminals", std::string("rails")}}))));
+    Simulation sim(with_program(
+        text,
+        loggops(nodes(2, nics, {{"loggops_S_bytes", 10000000}, {"nic_order", order}, {"node_terminals", "rails"}}))));
     finish(sim);
     CHECK_EQ(flits(sim), (text.find("to 3") == std::string::npos ? 1u : 2u) * u64{1000000 / 128 + 1});
     return static_cast<double>(std::max(finished_ps(sim, 2), finished_ps(sim, 3))) / 1000;
@@ -217,7 +207,7 @@ TEST(nodes_ranks_that_share_a_nic_share_its_bandwidth) {
 TEST(nodes_with_one_rank_change_nothing) {
   const std::string text = random_messages(30, 200, 5);
   Simulation plain(with_program(text, {})),
-      given(with_program(text, {{"ranks_per_node", i64{1}}, {"nics_per_node", i64{1}}, {"intra_node_gb_per_s", 3.0}}));
+      given(with_program(text, {{"ranks_per_node", 1}, {"nics_per_node", 1}, {"intra_node_gb_per_s", 3.0}}));
   finish(plain);
   finish(given);
   CHECK_EQ(plain.hash(), given.hash());
@@ -233,9 +223,9 @@ TEST(nodes_conserve_bytes) {
         const u64 seed = ++runs;
         const Values values = nodes(ranks, nics,
                                     {{"placement", policy},
-                                     {"loggops_S_bytes", i64{8000}},
-                                     {"mpi_eager_bytes", i64{8000}},
-                                     {"nic_order", std::string(seed % 2 ? "packet" : "message")},
+                                     {"loggops_S_bytes", 8000},
+                                     {"mpi_eager_bytes", 8000},
+                                     {"nic_order", seed % 2 ? "packet" : "message"},
                                      {"message_matrix", true}});
         Simulation sim(with_program(random_messages(36, 300, seed), mpi ? values : loggops(values)));
         sim.begin_window();
@@ -272,63 +262,24 @@ TEST(nodes_conserve_bytes) {
   CHECK_EQ(runs, 28u);
 }
 
-// Snapshots and forks in the middle of transfers on links and through shared NICs.
-TEST(nodes_snapshot_continues_like_the_original) {
-  for (const bool mpi : {true, false}) {
-    const Values values = nodes(4, 2, {{"loggops_S_bytes", i64{8000}}, {"mpi_eager_bytes", i64{8000}}});
-    const Values slow = {{"intra_node_gb_per_s", 2.0}};
-    const Config c = with_program(random_messages(48, 400, 9), merge(mpi ? values : loggops(values), slow));
-    Simulation sim(c);
-    sim.begin_window();
-    u32 on_link = 0, on_network = 0;
-    for (u32 k = 0; k < 12; k++) {
-      sim.run(160);
-      for (const HostEvent& e : sim.state().hosts[0].events)
-        on_link += e.action >= static_cast<u32>(HostAction::kLinkHead);
-      on_network += totals(sim.state()).packets_in_network > 0;
-      Simulation restored(c), fork(sim);
-      restored.restore(sim.snapshot());
-      CHECK_EQ(restored.hash(), sim.hash());
-      for (Simulation* one : {&restored, &fork}) one->run(300);
-      CHECK_EQ(restored.hash(), fork.hash());
-      if (k < 11) continue;
-      sim.run(300);
-      for (Simulation* one : {&restored, &fork, &sim}) CHECK(one->run_workload(5000000));
-      CHECK_EQ(restored.hash(), sim.hash());
-      CHECK_EQ(fork.hash(), sim.hash());
-    }
-    CHECK_FOR(on_link > 5 && on_network > 6, word(on_link) + " " + word(on_network));
-  }
-}
-
-// A node is never cut. The state does not depend on threads, nor on the lengths of calls.
-DEEP_TEST(nodes_by_threads_and_in_pieces_end_in_the_same_state) {
+// A node is never cut. The state does not depend on threads.
+DEEP_TEST(nodes_by_threads_end_in_the_same_state) {
   for (const auto& [ranks, nics] : {std::pair{2, 2}, {4, 1}, {8, 8}}) {
-    Config c = with_program(random_messages(64, 500, 3), nodes(ranks, nics, {{"mpi_eager_bytes", i64{8000}}}));
+    Config c = with_program(random_messages(64, 500, 3), nodes(ranks, nics, {{"mpi_eager_bytes", 8000}}));
+    Simulation whole(c);
     c.partitions = 9;
-    Simulation one(c), two(c), pieces(c), whole([&] {
-      Config same = c;
-      same.partitions = 1;
-      return same;
-    }());
+    Simulation one(c), two(c);
     CHECK_EQ(one.network().partitions(), 9u);
     two.set_threads(2);
-    for (Simulation* sim : {&one, &two, &pieces, &whole}) {
-      sim->set_series_interval(700);
+    for (Simulation* sim : {&whole, &one, &two}) {
       sim->begin_window();
+      sim->run(80000);
     }
-    for (Simulation* sim : {&one, &two, &whole}) sim->run(80000);
-    for (u32 left = 80000, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 331 + 1)
-      pieces.run(std::min(left, some));
     CHECK(one.workload_finished());
     CHECK_EQ(two.hash(), one.hash());
-    CHECK_EQ(pieces.hash(), one.hash());
     for (u32 r = 0; r < 64; r++) CHECK_EQ(finished_ps(one, r), finished_ps(whole, r));
     CHECK_EQ(on_links(one.state()).received, on_links(whole.state()).received);
     CHECK_EQ(job_sums(one.state())[0].outstanding_peak, job_sums(whole.state())[0].outstanding_peak);
-    u64 series = 0;
-    for (const JobPoint& point : job_series_sums(one.state())) series += point.bytes_received;
-    CHECK_EQ(series, job_sums(one.state())[0].bytes_received);
   }
   // Nodes of three routers do not fit the groups of four, so the network stays whole.
   Config c = with_program(random_messages(12, 20, 3), nodes(6));
@@ -347,6 +298,135 @@ TEST(nodes_skip_idle_cycles_during_a_transfer_on_the_link) {
   CHECK(end > 78000);  // 100 us
   for (u32 k = 0; k < end; k++) walked.run(1);
   CHECK_EQ(walked.hash(), jumped.hash());
+}
+
+// ---- Placement: nodes stay whole, NICs by rank, rails ----
+
+JobSection ring(const std::string& name, u32 ranks) {
+  std::string text = "num_ranks " + std::to_string(ranks) + "\n";
+  for (u32 r = 0; r < ranks; r++)
+    text += "rank " + std::to_string(r) + " {\nsend 1000b to " + std::to_string((r + 1) % ranks) +
+            "\nrecv 1000b from " + std::to_string((r + ranks - 1) % ranks) + "\n}\n";
+  return given(name, workload::read_goal(text, name));
+}
+
+Config on(Section topology, i64 ranks, i64 nics, const Values& more, std::vector<JobSection> jobs) {
+  const std::string routing = topology.name == "fat_tree" ? "up_down" : "minimal";
+  const Values values = merge({{"ranks_per_node", ranks}, {"nics_per_node", nics}}, more);
+  return with_jobs(std::move(jobs), values, std::move(topology), routing);
+}
+
+Values policy(const std::string& name) { return {{"placement", name}}; }
+
+// Rank k of a job is the rank k mod G of one of its nodes, and uses NIC (k mod G) / (G / N).
+void check_whole_nodes(const Workload& w) {
+  const Nodes& nodes = w.nodes;
+  std::set<u32> taken;
+  for (const Job& job : w.jobs) {
+    std::set<u32> own;
+    for (u32 k = 0; k < job.ranks; k++) {
+      const u32 r = job.first_rank + k, node = w.rank_node[r];
+      CHECK_EQ(node, w.rank_node[job.first_rank + k / nodes.ranks * nodes.ranks]);
+      const u32 nic = k % nodes.ranks / (nodes.ranks / nodes.nics);
+      CHECK_EQ(w.rank_terminal[r], nodes.terminals[node * nodes.nics + nic]);
+      own.insert(node);
+    }
+    CHECK_EQ(own.size(), std::size_t{(job.ranks + nodes.ranks - 1) / nodes.ranks});
+    for (const u32 node : own) CHECK(taken.insert(node).second);  // no other job is there
+  }
+}
+
+Section tree_64() { return {"fat_tree", {}}; }
+
+TEST(node_placement_keeps_nodes_whole) {
+  for (const std::string& name : placement_policies())
+    for (const auto& [ranks, nics] : {std::pair{1, 1}, {2, 2}, {4, 2}, {8, 2}, {8, 8}, {3, 1}}) {
+      const Values few = merge(policy(name), {{"mapping_steps", 2000}});
+      const Simulation sim(on(small_network(), ranks, nics, few, {ring("a", 13), ring("b", 9), ring("c", 8)}));
+      const Workload& w = *sim.network().workload;
+      check_whole_nodes(w);
+      CHECK_EQ(w.nodes.count, 72u / nics);
+      for (u32 t = 0; t < 72; t++) CHECK_EQ(w.nodes.of_terminal[t], t / nics);
+      for (u32 t = 0; t < 72; t++)
+        if (const u32 r = w.terminal_rank[t]; r != kNone) CHECK(w.rank_terminal[r] == t);
+    }
+}
+
+TEST(node_placement_takes_rails) {
+  const Simulation sim(on(tree_64(), 4, 4, {{"node_terminals", "rails"}, {"placement", "linear"}}, {ring("a", 40)}));
+  const Network& net = sim.network();
+  const Workload& w = *net.workload;
+  check_whole_nodes(w);
+  CHECK_EQ(w.nodes.count, net.terminals / 4);
+  std::set<u32> all(w.nodes.terminals.begin(), w.nodes.terminals.end());
+  CHECK_EQ(all.size(), std::size_t{net.terminals});
+  for (u32 n = 0; n < w.nodes.count; n++) {
+    std::set<u32> routers;
+    for (u32 j = 0; j < 4; j++) {
+      const u32 t = w.nodes.terminals[n * 4 + j];
+      routers.insert(net.terminal_router[t]);
+      // NIC j of all nodes of a set is at the same router: its rail.
+      CHECK_EQ(net.terminal_router[t], net.terminal_router[w.nodes.terminals[j]] + n / 4 * 4);
+    }
+    CHECK_EQ(routers.size(), std::size_t{4});
+  }
+}
+
+// A failed terminal takes its node out of service. The other nodes keep their terminals.
+TEST(node_placement_leaves_out_nodes_with_failed_terminals) {
+  for (const std::string how : {"consecutive", "rails"}) {
+    Config c = on(small_network(), 4, 2, {{"node_terminals", how}, {"placement", "linear"}}, {ring("a", 40)});
+    const Simulation whole(c);
+    c.failures = {{"terminals", "5, 20"}};
+    const Simulation sim(c);
+    const Nodes &before = whole.network().workload->nodes, &after = sim.network().workload->nodes;
+    CHECK_EQ(before.count, 36u);
+    CHECK_EQ(after.count, 34u);
+    u32 left = 0;
+    for (u32 n = 0; n < 36; n++) {
+      const u32 a = before.terminals[2 * n], b = before.terminals[2 * n + 1];
+      if (a == 5 || b == 5 || a == 20 || b == 20) continue;
+      CHECK_EQ(sim.network().terminal_name(after.terminals[2 * left]), std::to_string(a));
+      CHECK_EQ(sim.network().terminal_name(after.terminals[2 * left + 1]), std::to_string(b));
+      left++;
+    }
+    CHECK_EQ(left, 34u);
+    check_whole_nodes(*sim.network().workload);
+  }
+}
+
+TEST(node_placement_shares_nodes_only_on_request) {
+  const auto placed = [](bool share) {
+    return Simulation(on(small_network(), 8, 4, {{"placement", "linear"}, {"share_nodes", share}},
+                         {ring("a", 3), ring("b", 3), ring("c", 9)}));
+  };
+  const auto at = [](const Simulation& sim) { return sim.network().workload->rank_node; };
+  CHECK(at(placed(false)) == (std::vector<u32>{0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3}));
+  // Ranks 0 to 2 use NICs 0 and 1. The next job begins at the next free NIC.
+  const Simulation shared = placed(true);
+  CHECK(at(shared) == (std::vector<u32>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2}));
+  CHECK(shared.network().workload->rank_terminal == (std::vector<u32>{0, 0, 1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8}));
+}
+
+TEST(node_placement_maps_nodes_by_the_bytes_between_them) {
+  // The pairs of ranks 4 k and 4 k + 35 exchange bytes, so neighbours in number are no neighbours in traffic.
+  std::string text = "num_ranks 72\n";
+  for (u32 r = 0; r < 72; r++)
+    text += "rank " + std::to_string(r) + " {\nsend 100000b to " + std::to_string((r + 36) % 72) +
+            "\nrecv 100000b from " + std::to_string((r + 36) % 72) + "\nsend 9000b to " +
+            std::to_string(r / 4 * 4 + (r + 1) % 4) + "\nrecv 9000b from " + std::to_string(r / 4 * 4 + (r + 3) % 4) +
+            "\n}\n";
+  const auto placed = [&](const Values& more) {
+    return Simulation(
+        on(small_network(), 4, 1, merge(policy("mapped"), more), {given("far", workload::read_goal(text, "far"))}));
+  };
+  const Simulation in_order = placed({{"mapping", "in_order"}, {"mapping_refine", "none"}});
+  const Simulation mapped = placed({});
+  check_whole_nodes(*mapped.network().workload);
+  for (u32 r = 0; r < 72; r++) CHECK_EQ(in_order.network().workload->rank_node[r], r / 4);
+  // Two nodes share a router, so partners can be at distance 0.
+  CHECK(in_order.network().workload->mapping->dilation > 1.5);
+  CHECK(mapped.network().workload->mapping->dilation < 0.3);
 }
 
 }  // namespace workload_nodes_test

@@ -1,7 +1,4 @@
 // training_step: volumes by the published formulas and by AICB, the pipeline's bubble, and the model's computation.
-#include <algorithm>
-#include <map>
-
 #include "simcore/program_totals.hpp"
 #include "support/abstract_machine.hpp"
 #include "support/motif_programs.hpp"
@@ -24,10 +21,14 @@ std::shared_ptr<const Program> step(u32 ranks, const Values& values) {
 constexpr u64 kHidden = 64, kSequence = 32, kLayers = 8, kVocabulary = 128, kInner = 256;
 constexpr u64 kActivations = kHidden * kSequence * 2;
 Values dense(const Values& more) {
-  Values values{{"model", std::string("llama_7b")}, {"layers", i64{kLayers}},
-                {"hidden", i64{kHidden}},           {"heads", i64{8}},
-                {"intermediate", i64{kInner}},      {"sequence", i64{kSequence}},
-                {"vocabulary", i64{kVocabulary}},   {"micro_batches", i64{1}}};
+  Values values{{"model", "llama_7b"},
+                {"layers", i64{kLayers}},
+                {"hidden", i64{kHidden}},
+                {"heads", 8},
+                {"intermediate", i64{kInner}},
+                {"sequence", i64{kSequence}},
+                {"vocabulary", i64{kVocabulary}},
+                {"micro_batches", 1}};
   for (const auto& [key, value] : more) values[key] = value;
   return values;
 }
@@ -60,7 +61,7 @@ TEST(training_step_data_parallel_volumes) {
             for (const u64 sent : run(*program).sent) CHECK_EQ(sent, passes * (d - 1) * (kValues * 2 / d));
           }
   // Gradients of 4 bytes double the reduction, not the gathering of values.
-  for (const u64 sent : run(*step(4, dense({{"zero", i64{1}}, {"bytes_per_gradient", i64{4}}}))).sent)
+  for (const u64 sent : run(*step(4, dense({{"zero", 1}, {"bytes_per_gradient", 4}}))).sent)
     CHECK_EQ(sent, 3 * kValues / 4 * (4 + 2));
 }
 
@@ -71,11 +72,11 @@ TEST(training_step_tensor_parallel_volumes) {
     for (const bool sequence : {false, true})
       for (const bool recompute : {false, true})
         for (const i64 batch : {1, 3}) {
-          const auto program = step(t, dense({{"tensor", i64{t}},
+          const auto program = step(t, dense({{"tensor", t},
                                               {"sequence_parallel", sequence},
                                               {"recompute", recompute},
                                               {"micro_batch", batch},
-                                              {"micro_batches", i64{2}}}));
+                                              {"micro_batches", 2}}));
           const auto b = static_cast<u64>(batch);
           const u64 allreduces = (recompute ? 6 : 4) * kLayers + 2;
           const u64 loss = 3 * b * kSequence * 4;
@@ -91,11 +92,11 @@ TEST(training_step_pipeline_volumes) {
       for (const u32 t : {1u, 2u})
         for (const bool sequence : {false, true}) {
           const u32 m = 8;
-          AbstractMachine machine = run(*step(p * t, dense({{"pipeline", i64{p}},
-                                                            {"virtual_stages", i64{v}},
-                                                            {"tensor", i64{t}},
+          AbstractMachine machine = run(*step(p * t, dense({{"pipeline", p},
+                                                            {"virtual_stages", v},
+                                                            {"tensor", t},
                                                             {"sequence_parallel", sequence},
-                                                            {"micro_batches", i64{m}}})));
+                                                            {"micro_batches", m}})));
           const u64 each = kActivations / (sequence ? t : 1);
           for (u32 stage = 0; stage < p; stage++)
             for (u32 k = 0; k < t; k++) {
@@ -109,7 +110,7 @@ TEST(training_step_pipeline_volumes) {
         }
   // GPT's two ends share the embedding: an allreduce of its gradients between the first and the last stage.
   const i64 layers = 4, micro_batches = 4;
-  AbstractMachine tied = run(*step(4, {{"pipeline", i64{4}}, {"layers", layers}, {"micro_batches", micro_batches}}));
+  AbstractMachine tied = run(*step(4, {{"pipeline", 4}, {"layers", layers}, {"micro_batches", micro_batches}}));
   const Model& small = model_named("small");
   CHECK_EQ((tied.between[{0, 3}]), small.embedding_values() * 2);
   CHECK_EQ((tied.between[{3, 0}]), small.embedding_values() * 2);
@@ -121,7 +122,7 @@ TEST(training_step_expert_parallel_volumes) {
   const u64 experts = 8, top_k = 2;
   for (const u32 e : {1u, 2u, 4u})
     for (const u32 d : {4u, 8u}) {
-      const auto program = step(d, dense({{"experts", i64{experts}}, {"top_k", i64{top_k}}, {"expert", i64{e}}}));
+      const auto program = step(d, dense({{"experts", i64{experts}}, {"top_k", i64{top_k}}, {"expert", e}}));
       const u64 alltoalls = e == 1 ? 0 : 4 * kLayers * (e - 1) * (top_k * kActivations / e);
       const u64 expert = kLayers * (experts / e) * 3 * kHidden * kInner;
       const u64 other = kLayers * (4 * kHidden * kHidden + kHidden * experts) + 2 * kEmbeddingValues;
@@ -130,11 +131,8 @@ TEST(training_step_expert_parallel_volumes) {
         CHECK_EQ(sent, alltoalls + 2 * 2 * ((d - 1) * other / d + (replicas - 1) * expert / replicas));
     }
   // Tensor parts dispatch different tokens, and gather all tokens of their experts.
-  const auto both = step(8, dense({{"experts", i64{8}},
-                                   {"top_k", i64{2}},
-                                   {"expert", i64{4}},
-                                   {"tensor", i64{2}},
-                                   {"sequence_parallel", true}}));
+  const auto both =
+      step(8, dense({{"experts", 8}, {"top_k", 2}, {"expert", 4}, {"tensor", 2}, {"sequence_parallel", true}}));
   AbstractMachine machine = run(*both);
   // Per layer: attention moves the activations 4 times, the experts top_k times as much 4 times.
   const u64 gathers = kLayers * 4 * (1 + top_k) * kActivations / 2 + 4 * kActivations / 2 + 3 * kSequence * 4;
@@ -146,11 +144,8 @@ TEST(training_step_expert_parallel_volumes) {
 TEST(training_step_bubble) {
   const auto time = [](u32 p, u32 v, u32 m, bool rendezvous) {
     // The output layer of a vocabulary of one takes less than half a nanosecond.
-    const auto program = step(p, dense({{"layers", i64{16}},
-                                        {"vocabulary", i64{1}},
-                                        {"pipeline", i64{p}},
-                                        {"virtual_stages", i64{v}},
-                                        {"micro_batches", i64{m}}}));
+    const auto program = step(
+        p, dense({{"layers", 16}, {"vocabulary", 1}, {"pipeline", p}, {"virtual_stages", v}, {"micro_batches", m}}));
     return run(*program, rendezvous).time;
   };
   for (const bool rendezvous : {false, true}) {
@@ -212,11 +207,8 @@ TEST(training_step_computation) {
   const Model& m = model_named("gpt_175b");
   const double s = m.sequence, l = m.layers, h = m.hidden, v = m.vocabulary, micro_batches = 4;
   for (const bool recompute : {false, true}) {
-    const auto program = step(8, {{"model", std::string("gpt_175b")},
-                                  {"pipeline", i64{8}},
-                                  {"micro_batches", i64{4}},
-                                  {"tflops", 100.0},
-                                  {"recompute", recompute}});
+    const auto program = step(
+        8, {{"model", "gpt_175b"}, {"pipeline", 8}, {"micro_batches", 4}, {"tflops", 100.0}, {"recompute", recompute}});
     const double published =
         (recompute ? 96 : 72) * micro_batches * s * l * h * h * (1 + s / (6 * h) + v / ((recompute ? 16 : 12) * l * h));
     CHECK_NEAR(static_cast<double>(workload::totals(*program).calc_ns) * 100e3 / published, 1.0, 1e-6);
@@ -264,12 +256,12 @@ TEST(training_step_agrees_with_aicb) {
   };
   for (const File& file : files) {
     const u32 t = file.tensor, d = 2;
-    const auto program = step(t * d, {{"model", std::string(file.model)},
-                                      {"tensor", i64{t}},
-                                      {"zero", i64{1}},
-                                      {"vocabulary", i64{32000}},
-                                      {"micro_batches", i64{1}},
-                                      {"bytes_per_gradient", i64{4}}});
+    const auto program = step(t * d, {{"model", file.model},
+                                      {"tensor", t},
+                                      {"zero", 1},
+                                      {"vocabulary", 32000},
+                                      {"micro_batches", 1},
+                                      {"bytes_per_gradient", 4}});
     const Sent tensor = sent_to(*program, 1), data = sent_to(*program, t);
     CHECK_EQ(tensor.bytes, 2 * (t - 1) * (file.allreduces * file.activations + 3 * 8192) / t);
     CHECK_EQ(tensor.messages, 2 * (t - 1) * (file.allreduces + 3));
@@ -282,8 +274,8 @@ TEST(training_step_agrees_with_aicb) {
 // overlap they run during the backward pass, but not the last bucket.
 TEST(training_step_overlap) {
   const auto time = [](u32 ranks, bool overlap, double tflops) {
-    const auto program = step(
-        ranks, dense({{"overlap", overlap}, {"bucket_bytes", i64{1}}, {"tflops", tflops}, {"micro_batches", i64{2}}}));
+    const auto program =
+        step(ranks, dense({{"overlap", overlap}, {"bucket_bytes", 1}, {"tflops", tflops}, {"micro_batches", 2}}));
     return AbstractMachine(*program, true, {}, 1000).time;
   };
   const u64 bucket = 2 * 3 * 1000;  // an allreduce of six steps
@@ -309,18 +301,18 @@ DEEP_TEST(training_step_combinations_finish) {
               const Values values = dense({{"tensor", t},
                                            {"pipeline", p},
                                            {"virtual_stages", v},
-                                           {"experts", i64{4}},
-                                           {"top_k", i64{2}},
+                                           {"experts", 4},
+                                           {"top_k", 2},
                                            {"expert", e},
                                            {"zero", zero},
                                            {"sequence_parallel", true},
                                            {"micro_batches", m},
-                                           {"bucket_bytes", i64{100000}},
-                                           {"iterations", i64{2}}});
+                                           {"bucket_bytes", 100000},
+                                           {"iterations", 2}});
               const auto program = step(static_cast<u32>(t * p * 2), values);
               for (const bool rendezvous : {false, true}) run(*program, rendezvous);
             }
-  const Values hybrid{{"tensor", i64{4}}, {"ranks_per_node", i64{8}}, {"zero", i64{1}}};
+  const Values hybrid{{"tensor", 4}, {"ranks_per_node", 8}, {"zero", 1}};
   u64 bytes = 0;
   for (const char* algorithm : {"ring", "halving_doubling", "hierarchical", "auto"}) {
     Values values = dense(hybrid);

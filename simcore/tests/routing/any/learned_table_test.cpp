@@ -1,5 +1,4 @@
 // The learned table of the learning seam, and the routings that decide instead of an agent.
-#include <algorithm>
 #include <set>
 
 #include "simcore/graph.hpp"
@@ -29,14 +28,13 @@ TEST(an_idle_network_loses_no_time) {
     Values router;
     i64 flits;
   };
-  for (const Case& c :
-       {Case{"input-queued", input_queued(), 1},
-        {"input-queued that says it wakes", merge(input_queued(), {{"output_wake_flits", i64{2}}}), 1},
-        {"hpdc21", hpdc21(), 1},
-        {"sc22", sc22(), 4},
-        {"sc19", sc19(), 3},
-        {"pipeline", merge(input_queued(), {{"pipeline_ns", 3.0}, {"output_buffer_flits", i64{8}}}), 2},
-        {"VC allocation first", merge(small_wormhole(), {{"vc_allocation", std::string("before_switch")}}), 3}})
+  for (const Case& c : {Case{"input-queued", input_queued(), 1},
+                        {"input-queued that says it wakes", merge(input_queued(), {{"output_wake_flits", 2}}), 1},
+                        {"hpdc21", hpdc21(), 1},
+                        {"sc22", sc22(), 4},
+                        {"sc19", sc19(), 3},
+                        {"pipeline", merge(input_queued(), {{"pipeline_ns", 3.0}, {"output_buffer_flits", 8}}), 2},
+                        {"VC allocation first", merge(small_wormhole(), {{"vc_allocation", "before_switch"}}), 3}})
     for (const Section& topology : {small_network(), hyperx_section({4, 3}, 6)})
       for (u32 source = 0; source < 20; source += 3) {
         Simulation sim(config(topology, c.router, {"agent", {}}, planned({{source, 67 - source}}, c.flits)));
@@ -59,7 +57,7 @@ TEST(a_congested_port_differs_from_an_idle_port) {
   const Section flows = {
       "flows", {{"sources", std::vector<double>{0, 1}}, {"destinations", std::vector<double>{2, 3}}, {"load", 1.0}}};
   Simulation sim(
-      config(hyperx_section({3}, 2), merge(input_queued(), {{"input_buffer_flits", i64{64}}}), {"agent", {}}, flows));
+      config(hyperx_section({3}, 2), merge(input_queued(), {{"input_buffer_flits", 64}}), {"agent", {}}, flows));
   for (u32 k = 0; k < 1500; k++) advance(sim, [](u32) { return 0u; });
   CHECK(lost(sim, 0, 1, 0) > 20);
   for (u32 router = 0; router < 3; router++)
@@ -110,9 +108,7 @@ TEST(feedback_takes_the_time_of_the_link) {
 TEST(biased_without_bias_by_its_rule) {
   for (const Section& topology : {small_network(), hyperx_section({4, 3}, 2)})
     for (const bool by_class : {false, true}) {
-      Lone x =
-          lone(topology, {"biased", {{"congestion_scope", std::string(by_class ? "vc" : "port")}, {"slots", i64{16}}}},
-               hpdc21());
+      Lone x = lone(topology, {"biased", {{"congestion_scope", by_class ? "vc" : "port"}, {"slots", 16}}}, hpdc21());
       std::set<u32> slots;
       for (u32 n = 0; n < 3000; n++) {
         const u32 source = below(draw(7, n, 0), x.net.terminals), destination = below(draw(7, n, 1), x.net.terminals),

@@ -1,7 +1,4 @@
 // Freedom from deadlock on Dragonflies, proved by exhaustion like routing/hyperx/dependency_test.cpp.
-#include <algorithm>
-#include <set>
-
 #include "simcore/topology/dragonfly.hpp"
 #include "support/exploration.hpp"
 

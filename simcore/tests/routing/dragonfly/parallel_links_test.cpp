@@ -1,8 +1,4 @@
 // Minimal paths where several links join two groups. All expected values follow from the list of links alone.
-#include <algorithm>
-#include <map>
-
-#include "simcore/graph.hpp"
 #include "simcore/topology/dragonfly.hpp"
 #include "support/exploration.hpp"
 #include "support/links.hpp"
@@ -94,33 +90,6 @@ TEST(closed_forms_of_parallel_links_are_the_shortest) {
   CHECK_NEAR(mean_hops(dragonfly_section(2, 4, 3, 7)), 27 / 14.0, 1e-9);  // 1.929
 }
 
-// Each leg of Valiant's paths has the fewest hops. The first leg of valiant_group ends where it enters the group.
-TEST(legs_over_parallel_links_are_the_shortest) {
-  for (const Section& topology : networks())
-    for (const std::string routing : {"valiant_router", "valiant_group"}) {
-      Lone x = lone(topology, {routing, {}});
-      const Dragonfly& df = as_dragonfly(x.net);
-      const Links links(x.net);
-      for (u32 source = 0; source < x.net.terminals; source++)
-        for (u32 destination = 0; destination < x.net.terminals; destination++) {
-          if (df.group(source) == df.group(destination)) continue;  // one terminal per router
-          std::vector<u32> path;
-          x.walk(source, destination, destination, [&](u32 router, const Step&) { path.push_back(router); });
-          path.push_back(destination);
-          u32 middle = x.intermediate(), first = 0;
-          if (routing == "valiant_router") {
-            first = links.hops(x.net, source, middle);
-          } else {
-            const auto& ends = links.between.at({df.group(source), middle});
-            first = std::ranges::any_of(ends, [&](const auto& link) { return link.first == source; }) ? 1 : 2;
-            middle = path[first];
-          }
-          CHECK_FOR(path[first] == middle && path.size() == first + links.hops(x.net, middle, destination) + 1,
-                    routing + " " + x.net.fingerprint);
-        }
-    }
-}
-
 // Packets of one pair of routers spread evenly over the links with the fewest hops. With `balanced`, the packets of all
 // routers to a router spread evenly over all links, if each router has as many of them. 64 expected packets have a
 // deviation of 8.
@@ -163,7 +132,7 @@ TEST(packets_spread_evenly_over_parallel_links) {
 
 // `balanced` ignores links that end at the router of the destination.
 TEST(balanced_paths_take_the_link_of_the_own_router) {
-  Lone x(network_of(dragonfly_section(1, 6, 2, 4, {{"minimal_paths", std::string("balanced")}})));
+  Lone x(network_of(dragonfly_section(1, 6, 2, 4, {{"minimal_paths", "balanced"}})));
   const Dragonfly& df = as_dragonfly(x.net);
   for (u32 source = 0; source < x.net.terminals; source++)
     for (u32 destination = 0; destination < x.net.terminals; destination++) {
@@ -171,6 +140,89 @@ TEST(balanced_paths_take_the_link_of_the_own_router) {
       const Step first = x.ask(x.send(source, destination));
       CHECK_EQ(df.is_global(first.port), df.has_link(source, df.group(destination)));
     }
+}
+
+// ---- Paths: hops and VC classes, intermediate groups, and the decision of UGAL ----
+
+Config busy(const Section& routing, u64 seed = 2, const std::string& pattern = "adversarial") {
+  Section traffic{pattern, {{"load", 0.8}}};
+  return config(small_network(), merge(input_queued(), {{"input_buffer_flits", 8}, {"link_latency_ns_global", 20.0}}),
+                routing, traffic, seed);
+}
+
+std::vector<Decision> decisions(Simulation& sim, u32 cycles) {
+  std::vector<Decision> out;
+  for (u32 k = 0; k < cycles; k++) observe(sim, out);
+  return out;
+}
+
+// VCs and hops of the Q-adaptive authors' code (merlin/topology/dragonfly.cc 603-1299). The class of a table routing is
+// the number of hops done.
+TEST(dragonfly_routings_declare_their_hops_and_classes) {
+  struct Case {
+    Section routing;
+    u32 vcs, hops;
+  };
+  for (const Case& c : {Case{{"minimal", {}}, 2, 3},
+                        {{"valiant_group", {}}, 3, 5},
+                        {{"valiant_router", {}}, 4, 6},
+                        {{"ugal_group", {}}, 3, 5},
+                        {{"ugal_router", {}}, 4, 6},
+                        {{"ugal_global", {}}, 3, 5},
+                        {{"par", {}}, 5, 7},
+                        {{"q_adaptive", {}}, 5, 5},
+                        {{"q_routing", {{"max_hops", 1}}}, 4, 4},
+                        {{"q_routing", {{"max_hops", 4}}}, 7, 7}}) {
+    Simulation sim(busy(c.routing));
+    CHECK_FOR(sim.network().vcs == c.vcs && sim.network().routing_facts.max_hops == c.hops, text(c.routing));
+    u32 longest = 0;
+    for (const Decision& d : decisions(sim, 1500)) {
+      longest = std::max(longest, u32{d.packet.hops});
+      const bool there = d.router == sim.network().terminal_router[d.packet.destination];
+      if (c.routing.name.starts_with("q_")) CHECK_EQ(d.out_class, u32{d.packet.hops} - (there && d.packet.hops > 0));
+    }
+    const bool reached = c.routing.name == "minimal" || c.routing.name.starts_with("valiant");
+    CHECK_FOR(reached ? longest == c.hops : longest <= c.hops, text(c.routing));
+  }
+}
+
+// Valiant's intermediate group is neither the source's nor the destination's: 7 of the 9 groups, each drawn in 1/7 of
+// the cases.
+TEST(intermediate_groups_are_uniform) {
+  for (const std::string routing : {"valiant_group", "valiant_router"}) {
+    Simulation sim(busy({routing, {}}));
+    std::map<u32, u32> middles;  // (intermediate - source group) mod 9
+    u32 total = 0;
+    for (const Decision& d : decisions(sim, 4000)) {
+      const Dragonfly& df = as_dragonfly(sim.network());
+      const u32 from = df.group(sim.network().terminal_router[d.packet.source]);
+      if (d.packet.hops > 0 || df.group(d.router) != from || d.packet.phase != kToIntermediate) continue;
+      const u32 middle = routing == "valiant_group" ? d.intermediate : df.group(d.intermediate);
+      middles[(middle + 9 - from) % 9]++;
+      total++;
+    }
+    CHECK_EQ(middles.size(), 7u);
+    CHECK(!middles.count(0) && !middles.count(1));
+    for (const auto& [group, count] : middles) CHECK_NEAR(count, total / 7.0, 5 * std::sqrt(total / 7.0));
+  }
+}
+
+// The papers' rule: non-minimal if q_min > int(2 q_nonmin). One packet ahead in the minimal queue diverts: 1 > 0.
+TEST(ugal_rule_by_hand) {
+  const auto nonminimal = [](const std::string& routing, Values values, u32 packets) {
+    std::vector<Planned> plan(packets, {0, 8});  // group 0, router 0, which has the link to group 1
+    Simulation sim(config(small_network(), hpdc21(), {routing, values}, planned(plan)));
+    sim.begin_window();
+    sim.run(4000);
+    CHECK(sim.empty());
+    return statistics(sim.network(), sim.state()).at("nonminimal_fraction") * packets;
+  };
+  for (const std::string routing : {"ugal_group", "ugal_router", "par", "ugal_global"}) {
+    CHECK_EQ(nonminimal(routing, {}, 1), 0);  // empty queues: minimal
+    CHECK(nonminimal(routing, {}, 12) >= 1);  // a packet ahead on the minimal port
+    CHECK_EQ(nonminimal(routing, {{"bias_flits", 100.0}}, 12), 0);
+    CHECK_EQ(nonminimal(routing, {{"threshold", 0.0}, {"bias_flits", -1.0}}, 3), 3);  // 0 > -1
+  }
 }
 
 }  // namespace routing_dragonfly_parallel_links_test

@@ -1,5 +1,4 @@
-// up_down: its candidates and choices, d-mod-k without contention, and zero-load latency to the cycle.
-#include <algorithm>
+// up_down: its candidates and choices, and d-mod-k without contention.
 #include <set>
 
 #include "simcore/graph.hpp"
@@ -63,8 +62,8 @@ TEST(up_down_lists_every_minimal_port) {
 // The class depends on the destination alone, so the network behaves like one tree per class, each free of deadlock.
 TEST(classes_by_destination) {
   const Xgft tree = k_ary_tree(3, 3);
-  for (const Section& routing : {Section{"up_down", {{"vc_classes", i64{6}}}},
-                                 {"agent", {{"relation", std::string("up_down_by_destination")}}}}) {
+  for (const Section& routing :
+       {Section{"up_down", {{"vc_classes", 6}}}, {"agent", {{"relation", "up_down_by_destination"}}}}) {
     Lone x = lone(tree, routing);
     CHECK_EQ(x.net.routing_facts.classes, 6u);
     CHECK_EQ(x.net.vcs, 6u);
@@ -89,11 +88,11 @@ TEST(classes_by_destination) {
 TEST(preferred_relation) {
   const auto agent = [](const Section& topology, const std::string& relation, bool damaged) {
     Config wanted = config(topology, hpdc21(), {"agent", {{"relation", relation}}}, {"uniform", {}});
-    if (damaged) wanted.failures = {{"events", std::string("0-2@500000")}};
+    if (damaged) wanted.failures = {{"events", "0-2@500000"}};
     return build(wanted);
   };
   const Section tree = Xgft{{2, 2}, {1, 2}, {1, 1}}.section();
-  const Section ring{"torus", {{"sizes", std::vector<double>{4}}, {"terminals_per_router", i64{1}}}};
+  const Section ring = torus({4});
   const auto preferred = agent(tree, "preferred", false), widest = agent(tree, "widest", false);
   CHECK(preferred->candidates == agent(tree, "up_down_by_destination", false)->candidates);
   CHECK(preferred->candidates != widest->candidates);
@@ -111,35 +110,14 @@ TEST(an_overloaded_terminal_delays_its_own_class_only) {
     std::vector<Planned> plan;
     for (const u32 source : {0u, 6u, 7u}) plan.insert(plan.end(), 3 * kFlits, {source, 4});
     plan.insert(plan.end(), kFlits, {1, 5});
-    Simulation sim(config(Xgft{{4, 2}, {1, 1}, {1, 1}}.section(),
-                          merge(hpdc21(), {{"source_backlog", std::string("kept")}}),
-                          {"up_down", {{"vc_classes", i64{classes}}}}, planned(std::move(plan))));
+    Simulation sim(config(Xgft{{4, 2}, {1, 1}, {1, 1}}.section(), merge(hpdc21(), {{"source_backlog", "kept"}}),
+                          {"up_down", {{"vc_classes", classes}}}, planned(std::move(plan))));
     const Network& net = sim.network();
     const Port& last = sim.state().ports[net.port(net.terminal_router[5], net.terminal_port[5])];
     u32 cycles = 0;
     while (last.flits < kFlits && cycles < 20'000) sim.run(1), cycles++;
     CHECK_NEAR(cycles / static_cast<double>(kFlits * kFlitCycles), per_flit, 0.05);
   }
-}
-
-// Under any congestion, from every terminal to every terminal, with the least possible number of hops.
-TEST(choices_of_every_ascent_are_listed) {
-  for (const Xgft& tree : {k_ary_tree(2, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}})
-    for (const std::string& ascent : kAscents) {
-      Lone x = lone(tree, up_down(ascent));
-      CHECK_EQ(x.net.routing_facts.max_hops, 2 * (tree.h() - 1));
-      for (u32 source = 0; source < x.net.terminals; source++)
-        for (u32 to = 0; to < x.net.terminals; to++) {
-          for (u32 p = 0; p < x.net.router_ports; p++)
-            if (x.net.is_link(p))
-              congest(x, x.net.router_of_port(p), x.net.local_port(p), 0, 0, below(draw(source, to, p), 3));
-          const u32 hops = x.walk(source, to, source * to, [&](u32 router, const Step& step) {
-            const u32 leaf = x.net.terminal_router[to];
-            CHECK(step.vc_class == 0 && x.net.topology->is_minimal(x.net, *x.net.graphs[0], router, step.port, leaf));
-          });
-          CHECK_EQ(hops, x.net.topology->hops_between(x.net, x.net.terminal_router[source], x.net.terminal_router[to]));
-        }
-    }
 }
 
 // A leaf with 4 ports up of load 0, 1, 2, 3 in any arrangement. Adaptive takes the first and random takes all equally.
@@ -195,45 +173,6 @@ TEST(shifts_are_without_contention_under_d_mod_k) {
       }
     }
   }
-}
-
-namespace {
-
-double latency(const Xgft& tree, const Values& router, const Section& routing, u32 destination, u32 flits,
-               double* hops) {
-  Simulation sim(config(tree.section(), router, routing, planned({{0, destination}}, flits)));
-  sim.begin_window();
-  sim.run(1);
-  CHECK(sim.drain(100000));
-  const auto result = statistics(sim.network(), sim.state());
-  CHECK_EQ(result.at("packets_delivered"), 1);
-  *hops = result.at("hops_mean");
-  return result.at("network_latency_mean_ns");
-}
-
-}  // namespace
-
-// 0, 2, 4 and 6 hops: within a leaf, over level 2, 3 and 4. The router of input_queued() takes 3 + 11 h cycles, SC'19's
-// 10 + 56 (h + 1) + 50 h ns (routing/hyperx/zero_load_test.cpp). Each flit after the first adds a cycle.
-TEST(fat_tree_zero_load) {
-  for (const std::string& ascent : kAscents)
-    for (const auto& [to, h] : {std::pair{0u, 0u}, {1u, 0u}, {2u, 2u}, {4u, 4u}, {7u, 4u}, {8u, 6u}, {15u, 6u}})
-      for (const u32 flits : {1u, 5u}) {
-        double hops = 0;
-        CHECK_EQ(latency(k_ary_tree(2, 4), input_queued(), up_down(ascent), to, flits, &hops), 3 + 11 * h + flits - 1);
-        CHECK_EQ(hops, h);
-        CHECK_EQ(latency(k_ary_tree(2, 4), sc19(), up_down(ascent), to, flits, &hops),
-                 10 + 56 * (h + 1) + 50 * h + flits - 1);
-      }
-}
-
-// The cables above level 2 are global, 100 ns: two hops of 11 ns and two of 101.
-TEST(fat_tree_zero_load_of_global_levels) {
-  Xgft tree = k_ary_tree(2, 3);
-  tree.local = 1;
-  double hops = 0;
-  CHECK_EQ(latency(tree, input_queued(), up_down("adaptive"), 2, 1, &hops), 3 + 2 * 11);
-  CHECK_EQ(latency(tree, input_queued(), up_down("adaptive"), 7, 1, &hops), 3 + 2 * 11 + 2 * 101);
 }
 
 }  // namespace routing_fat_tree_up_down_test

@@ -1,26 +1,16 @@
-// Baselines that balance load over minimal paths (ecmp, packet_spray, flowlet, reps), and polarized routing.
-#include <algorithm>
-#include <map>
-#include <set>
-
-#include "simcore/graph.hpp"
+// Baselines that balance load over minimal paths (ecmp, packet_spray, flowlet, reps), polarized routing, and the
+// relation of detours.
+#include "simcore/rng.hpp"
 #include "support/crafted.hpp"
 #include "support/links.hpp"
 #include "support/tables.hpp"
-#include "support/torus.hpp"
 
 namespace routing_graph_balancing_test {
 
 using namespace scenes;
 
 // Leaves with 4 terminals each, and as many spines as `spines`. Every pair of leaves has one path per spine.
-Section leaf_spine(double leaves, double spines) {
-  return {"fat_tree", {{"children", std::vector<double>{4, leaves}}, {"parents", std::vector<double>{1, spines}}}};
-}
-
-Lone lone(const Section& topology, const Section& routing, u64 seed = 1) {
-  return Lone(build(config(topology, input_queued(), routing, {"uniform", {}}, seed)));
-}
+Section leaf_spine(double leaves, double spines) { return tree({4, leaves}, {1, spines}); }
 
 std::vector<u32> path(Lone& x, u32 source, u32 destination, u32 sequence) {
   std::vector<u32> routers;
@@ -50,11 +40,9 @@ TEST(ecmp_keeps_a_flow_on_one_path_and_spreads_flows) {
 // Three levels. With a shared hash the second switch of a path repeats the choice of the first. A flow that went to
 // parent k of its leaf goes to parent k again, so it uses only a part of the paths.
 TEST(a_shared_hash_polarises) {
-  const Section tree{"fat_tree",
-                     {{"children", std::vector<double>{4, 4, 4}}, {"parents", std::vector<double>{1, 4, 4}}}};
   std::map<std::string, std::size_t> tops;
   for (const std::string hash : {"per_router", "shared"}) {
-    Lone x = lone(tree, {"ecmp", {{"hash", hash}}});
+    Lone x = lone(tree({4, 4, 4}, {1, 4, 4}), {"ecmp", {{"hash", hash}}});
     std::set<u32> used;
     for (u32 source = 0; source < 16; source++)
       for (u32 to = 16; to < x.net.terminals; to++) used.insert(path(x, source, to, 0)[2]);
@@ -65,7 +53,7 @@ TEST(a_shared_hash_polarises) {
 }
 
 TEST(ecmp_by_message_separates_messages) {
-  Lone x = lone(leaf_spine(4, 8), {"ecmp", {{"flow", std::string("message")}}});
+  Lone x = lone(leaf_spine(4, 8), {"ecmp", {{"flow", "message"}}});
   std::set<u32> spines;
   for (u32 sequence = 0; sequence < 100; sequence++) spines.insert(path(x, 0, 9, sequence)[1]);
   CHECK_EQ(spines.size(), 8u);  // without a workload every packet is a message
@@ -107,7 +95,7 @@ TEST(flowlets_change_ports_only_after_a_gap) {
 
 // Two flows share the only entry of the table, and each has the other's port as a minimal port or draws again.
 TEST(flowlets_that_share_an_entry_stay_on_minimal_paths) {
-  Lone x = lone(torus_section({"torus", {4, 4}}), {"flowlet", {{"entries", i64{1}}}});
+  Lone x = lone(torus({4, 4}), {"flowlet", {{"entries", 1}}});
   for (u32 n = 0; n < 500; n++) {
     const u32 source = below(draw(3, n, 0), x.net.terminals), to = below(draw(3, n, 1), x.net.terminals);
     if (x.net.terminal_router[source] == x.net.terminal_router[to]) continue;
@@ -118,7 +106,7 @@ TEST(flowlets_that_share_an_entry_stay_on_minimal_paths) {
 
 // The ring of a connection, by hand: entropies return after the flight back, the oldest is used first, each once.
 TEST(reps_recycles_entropies_of_unmarked_packets) {
-  Lone x = lone(leaf_spine(4, 8), {"reps", {{"mark_flits", i64{10}}}});
+  Lone x = lone(leaf_spine(4, 8), {"reps", {{"mark_flits", 10}}});
   u16* const entropy = kept<u16>(x.net, x.state, "reps_entropy");
   u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
   const u32 from = x.net.terminal_router[0], to = x.net.terminal_router[9];
@@ -149,7 +137,7 @@ TEST(reps_recycles_entropies_of_unmarked_packets) {
 
 // A queue at the chosen port marks a packet. So does the only port down to a leaf.
 TEST(reps_marks_packets_at_long_queues) {
-  Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", i64{3}}}});
+  Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", 3}}});
   u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
   for (const u32 flits : {2u, 3u}) {
     const Place at = x.send(0, 9);
@@ -157,8 +145,7 @@ TEST(reps_marks_packets_at_long_queues) {
     x.ask(at);
     CHECK_EQ(u32{marked[0]}, flits == 3u ? 1u : 0u);
   }
-  const auto net = build(config(leaf_spine(4, 2), input_queued(), {"reps", {{"mark_flits", i64{3}}}}, {"uniform", {}}));
-  Lone idle(net);
+  Lone idle = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", 3}}});
   Place at = idle.send(0, 9);
   at = idle.behind(at.router, idle.ask(at));  // a spine
   idle.packet().hops = 1;
@@ -170,10 +157,10 @@ TEST(reps_marks_packets_at_long_queues) {
 // A permutation on a leaf-spine network: hashed flows collide on some spines, sprayed packets do not. Recycling leaves
 // the paths that collide.
 TEST(spraying_and_recycling_carry_a_permutation_that_collides_under_ecmp) {
-  const Section tree = leaf_spine(8, 4), pattern{"bit_complement", {{"load", 0.9}}};
+  const Section network = leaf_spine(8, 4), pattern{"bit_complement", {{"load", 0.9}}};
   std::map<std::string, double> load;
   for (const std::string routing : {"ecmp", "packet_spray", "reps"})
-    load[routing] = accepted_output_queued(tree, {routing, {}}, pattern);
+    load[routing] = accepted_output_queued(network, {routing, {}}, pattern);
   CHECK(load["ecmp"] < 0.75);
   CHECK(load["packet_spray"] > 0.87);
   CHECK(load["reps"] > 0.87);
@@ -192,10 +179,9 @@ bool allowed(i32 from_source, i32 to_destination, bool first_half) {
 
 // Walks all paths that the relation offers and compares each hop with the table of the paper.
 TEST(polarized_offers_the_published_hops) {
-  for (const Section& topology : {hyperx_section({4, 4}, 1), random_regular(20, 4, 3, 1),
-                                  Section{"slim_fly", {{"q", i64{5}}}}, torus_section({"torus", {5, 4}})}) {
-    Lone x(build(
-        config(topology, input_queued(), {"external", {{"relation", std::string("polarized")}}}, {"uniform", {}})));
+  for (const Section& topology :
+       {hyperx_section({4, 4}, 1), random_regular(20, 4, 3, 1), Section{"slim_fly", {{"q", 5}}}, torus({5, 4})}) {
+    Lone x = lone(topology, {"external", {{"relation", "polarized"}}});
     const u32 diameter = x.net.graphs[0]->diameter, budget = std::min(2 * diameter, 4 * diameter - 3);
     CHECK_EQ(x.net.routing_facts.max_hops, budget);
     const auto neighbors = neighbors_of(x.net);
@@ -241,13 +227,73 @@ TEST(polarized_offers_the_published_hops) {
   }
 }
 
-// All terminals of a router of a HyperX send to one other router: a minimal path has one link for 4 terminals.
-TEST(polarized_carries_adversarial_traffic) {
-  const Section topology = hyperx_section({4, 4}, 4), pattern{"tornado", {{"load", 0.5}}};
-  const double minimal = accepted_output_queued(topology, {"minimal", {}}, pattern),
-               polarized = accepted_output_queued(topology, {"polarized", {}}, pattern);
-  CHECK_NEAR(minimal, 0.25, 0.01);
-  CHECK(polarized > 0.3);
+// ---- Detours: every path up to a bound on hops, without a hop straight back ----
+
+constexpr u32 kDeroutes = 2;
+
+// Counts the walks of at most `hops` hops that never take a link straight back, from the wiring alone.
+u64 walks(const Network& net, u32 router, u32 from, u32 to, u32 hops) {
+  if (router == to) return 1;
+  if (hops == 0) return 0;
+  u64 count = 0;
+  for (u32 k = 0; k < net.radix; k++) {
+    const u32 port = net.port(router, k);
+    if (!net.is_link(port)) continue;
+    const u32 next = net.next_router(port);
+    if (next != from) count += walks(net, next, router, to, hops - 1);
+  }
+  return count;
+}
+
+// Counts the paths that the relation offers. The VC class is the number of hops done, and no path is longer than
+// `most`.
+u64 offered(Lone& x, Place at, u32 from, u32 to, u32 hops, u32 most) {
+  x.packet().hops = static_cast<u8>(hops);
+  const auto steps = x.candidates(at);
+  if (at.router == to) {
+    CHECK(steps.size() == 1 && x.ejects(at.router, steps[0]) && hops <= most);
+    return 1;
+  }
+  u64 count = 0;
+  for (const Step& step : steps) {
+    const Place next = x.behind(at.router, step);
+    CHECK(step.vc_class == hops && next.router != from);
+    count += offered(x, next, at.router, to, hops + 1, most);
+  }
+  return count;
+}
+
+TEST(detours_are_all_paths_without_a_hop_straight_back) {
+  for (const Section& topology :
+       {torus({8}), torus({5, 4}, 1, {1, 2}), torus({4, 4, 3}), random_regular(16, 3, 1), random_regular(24, 5, 2),
+        tree({2, 2, 2}, {1, 2, 2}), Section{"slim_fly", {{"q", 5}}}})
+    for (const Section& routing : {Section{"external", {{"relation", "detours"}}}, {"q_adaptive", {}}}) {
+      Lone x = lone(topology, routing);
+      u64 longer = 0;
+      for (u32 destination = 1; destination < x.net.terminals; destination += 3) {
+        const u32 from = x.net.terminal_router[0], to = x.net.terminal_router[destination];
+        if (from == to) continue;
+        const u32 minimal = distance(x.net, *x.net.graphs[0], from, to), most = minimal + kDeroutes;
+        const u64 all = walks(x.net, from, kNone, to, most);
+        CHECK_EQ(offered(x, x.send(0, destination), kNone, to, 0, most), all);
+        longer += all - walks(x.net, from, kNone, to, minimal);
+      }
+      CHECK_FOR(longer > 0 || x.net.radix == 3, routing.name + " " + x.net.fingerprint);
+    }
+}
+
+// A packet goes straight back if a link has failed and no other port leads closer.
+TEST(detours_go_back_from_a_dead_end) {
+  // 0 - 1 - 2 and 0 - 3 - 4 - 2. The link 1 - 2 fails while a packet is on its way to 1.
+  Config wanted =
+      config({"graph", {{"links", std::vector<double>{0, 1, 1, 2, 0, 3, 3, 4, 4, 2}}, {"terminals_per_router", 1}}},
+             input_queued(), {"q_adaptive", {}}, planned({{0, 2}}));
+  wanted.failures = {{"events", "1-2@5"}};
+  Simulation sim(wanted);
+  sim.begin_window();
+  sim.run(2000);
+  CHECK_EQ(sim.state().part.window.delivered, 1u);
+  CHECK_EQ(sim.state().part.window.hops, 5u);  // to 1 and back, and the other path
 }
 
 }  // namespace routing_graph_balancing_test

@@ -1,16 +1,9 @@
 // Decisions at the source: the paths, the returned delays and marks, and the choices.
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-
 #include "routing/graph/source_rule.hpp"
-#include "simcore/graph.hpp"
 #include "support/dependencies.hpp"
 #include "support/links.hpp"
 #include "support/seam.hpp"
 #include "support/tables.hpp"
-#include "support/torus.hpp"
 
 namespace routing_graph_source_paths_test {
 
@@ -18,13 +11,9 @@ using namespace scenes;
 using routing::graph::SourceRule;
 
 const std::vector<Section>& topologies() {
-  static const std::vector<Section> all = {
-      dragonfly_section(2, 4, 2, 9),
-      Section{"slim_fly", {{"q", i64{5}}}},
-      hyperx_section({4, 4}, 2),
-      Section{"fat_tree", {{"children", std::vector<double>{2, 4, 4}}, {"parents", std::vector<double>{1, 4, 4}}}},
-      random_regular(20, 4, 3, 1),
-      torus_section({"torus", {5, 4}})};
+  static const std::vector<Section> all = {dragonfly_section(2, 4, 2, 9), Section{"slim_fly", {{"q", 5}}},
+                                           hyperx_section({4, 4}, 2),     tree({2, 4, 4}, {1, 4, 4}),
+                                           random_regular(20, 4, 3, 1),   torus({5, 4})};
   return all;
 }
 
@@ -38,7 +27,7 @@ u32 path_of(Lone& x) { return *kept<u8>(x.net, x.state, "source_path"); }
 // returns to its source. Packets of a path take the same links.
 TEST(source_paths_leave_by_different_ports_and_arrive) {
   for (const Section& topology : topologies()) {
-    Lone x = lone(topology, {{"choice", std::string("spray")}});
+    Lone x = lone(topology, {{"choice", "spray"}});
     u32 detours = 0, most = 0;
     for (u32 source = 0; source < x.net.terminals; source += 3)
       for (u32 t = 0; t < x.net.terminals; t++) {
@@ -84,8 +73,8 @@ TEST(source_paths_leave_by_different_ports_and_arrive) {
 TEST(returned_delays_equal_measured_ones) {
   for (const Section& topology : topologies())
     for (const u32 flits : {1u, 3u}) {
-      Simulation sim(config(topology, input_queued(), {"source_paths", {{"choice", std::string("spray")}}},
-                            planned({{0, 11}}, flits)));
+      Simulation sim(
+          config(topology, input_queued(), {"source_paths", {{"choice", "spray"}}}, planned({{0, 11}}, flits)));
       const Network& net = sim.network();
       State& s = const_cast<State&>(sim.state());  // kept() gives mutable memory
       const u32 to = net.terminal_router[11], from = net.terminal_router[0];
@@ -123,7 +112,7 @@ TEST(returned_delays_equal_measured_ones) {
 
 // In a loaded run, each delivered packet returns once, and no delay is below that of an idle path of one hop.
 TEST(every_delivered_packet_returns_once) {
-  Simulation sim(config(hyperx_section({4, 4}, 1), input_queued(), {"source_paths", {{"choice", std::string("spray")}}},
+  Simulation sim(config(hyperx_section({4, 4}, 1), input_queued(), {"source_paths", {{"choice", "spray"}}},
                         {"bit_complement", {{"load", 0.8}}}));
   const Network& net = sim.network();
   State& s = const_cast<State&>(sim.state());
@@ -150,7 +139,7 @@ TEST(every_delivered_packet_returns_once) {
 
 // Weights by hand: delays of 100 and 200 ns, sharpness 3, so the shares are 8 : 1. Then marks make both paths equal.
 TEST(learned_choices_follow_the_weights) {
-  Lone x = lone(hyperx_section({4, 4}, 1), {{"sharpness", i64{3}}, {"most_paths", i64{2}}, {"minimal_paths", i64{2}}});
+  Lone x = lone(hyperx_section({4, 4}, 1), {{"sharpness", 3}, {"most_paths", 2}, {"minimal_paths", 2}});
   const u32 to = 5;  // another row and column: two minimal paths
   CHECK_EQ(rule_of(x.net).paths.of(x.net, 0, to).count, 2u);
   for (const bool marked : {false, true}) {
@@ -170,7 +159,7 @@ TEST(learned_choices_follow_the_weights) {
 
 // The ring by hand: paths of unmarked packets are used once, the oldest first.
 TEST(recycled_paths_are_used_once) {
-  Lone x = lone(hyperx_section({4, 4}, 1), {{"choice", std::string("recycle")}});
+  Lone x = lone(hyperx_section({4, 4}, 1), {{"choice", "recycle"}});
   const u32 to = 5;
   const auto deliver = [&](u8 path, u8 mark, Cycle now) {
     x.send(0, to);
@@ -197,7 +186,7 @@ TEST(recycled_paths_are_used_once) {
 }
 
 TEST(a_flowlet_keeps_its_path) {
-  Lone x = lone(hyperx_section({4, 4}, 1), {{"choice", std::string("spray")}, {"flowlet_gap_ns", 100.0}});
+  Lone x = lone(hyperx_section({4, 4}, 1), {{"choice", "spray"}, {"flowlet_gap_ns", 100.0}});
   const u32 gap = 100;
   Cycle now = 0;
   u32 path = 0, changes = 0;
@@ -231,7 +220,7 @@ TEST(learned_sources_leave_a_congested_path) {
 // it from the longer delay, and uses the path less.
 TEST(a_path_with_a_failed_link_is_avoided_after_feedback) {
   const Section topology = hyperx_section({4, 4}, 1);
-  const Values values = {{"most_paths", i64{2}}, {"minimal_paths", i64{2}}, {"sharpness", i64{16}}, {"rate", 0.2}};
+  const Values values = {{"most_paths", 2}, {"minimal_paths", 2}, {"sharpness", 16}, {"rate", 0.2}};
   Config c =
       config(topology, input_queued(), {"source_paths", values},
              {"flows", {{"sources", std::vector<double>{0}}, {"destinations", std::vector<double>{5}}, {"load", 0.3}}});
@@ -263,7 +252,7 @@ TEST(a_path_with_a_failed_link_is_avoided_after_feedback) {
 TEST(decisions_arise_at_the_source_or_at_both) {
   for (const Section& topology : topologies())
     for (const std::string where : {"source", "both", "router"}) {
-      Values routing = {{"decisions", where}, {"observation", std::string("progress+returned")}};
+      Values routing = {{"decisions", where}, {"observation", "progress+returned"}};
       if (where == "router") routing["relation"] = std::string("source_paths");
       Simulation sim(config(topology, input_queued(), {"agent", routing}, {"uniform", {{"load", 0.3}}}));
       const State& s = sim.state();
@@ -294,8 +283,7 @@ TEST(decisions_arise_at_the_source_or_at_both) {
 // The row at the source holds the means of each path, its hops and its idle time.
 TEST(the_block_returned_shows_the_means_of_each_path) {
   Lone x(build(config(small_network(), input_queued(),
-                      {"agent", {{"decisions", std::string("source")}, {"observation", std::string("returned")}}},
-                      {"uniform", {}})));
+                      {"agent", {{"decisions", "source"}, {"observation", "returned"}}}, {"uniform", {}})));
   const SourceRule& rule = rule_of(x.net);
   const Place at = x.send(2, 30);
   const u32 from = at.router, to = x.net.terminal_router[30];

@@ -2,8 +2,6 @@
 // router, input port, VC class, hops done, memory and destination. From each state it takes every hop that any
 // congestion may lead to. The resulting channel dependency graph is complete, not sampled, and has no cycle. Edges
 // counted by hand show that nothing is missing.
-#include <algorithm>
-
 #include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 #include "support/exploration.hpp"
@@ -42,14 +40,14 @@ TEST(incremental_routings_are_free_of_deadlock) {
   };
   for (const u32 deroutes : {0u, 1u, 2u, 3u, 5u})
     for (const bool back_to_back : {true, false})
-      cases.push_back({{"omni_war", {{"deroutes", i64{deroutes}}, {"back_to_back", back_to_back}}},
+      cases.push_back({{"omni_war", {{"deroutes", deroutes}, {"back_to_back", back_to_back}}},
                        omni_war(3 + deroutes, back_to_back)});
   for (const auto& [relation, edges] : {std::pair{"widest", omni_war(6, false)},
                                         {"omni_war", omni_war(6, false)},
                                         {"dim_war", u64{810}},
                                         {"minimal_adaptive", u64{1296}},
                                         {"q_routing", u64{2322}}})
-    cases.push_back({{"external", {{"relation", std::string(relation)}}}, edges});
+    cases.push_back({{"external", {{"relation", relation}}}, edges});
   for (const Case& c : cases) {
     Lone x = lone(cube(), c.routing);
     u32 longest = 0;
@@ -73,7 +71,7 @@ TEST(incremental_routings_are_free_of_deadlock) {
 // stays there, so it waits for class 1 only. (3) The dependencies within class 1 have no cycle. So class 1 always
 // drains, and all other packets can always enter it.
 TEST(dal_escape_is_free_of_deadlock) {
-  Lone x = lone(cube(), {"dal", {{"deadlock_avoidance", std::string("escape")}}});
+  Lone x = lone(cube(), {"dal", {{"deadlock_avoidance", "escape"}}});
   CHECK(x.net.routing_facts.reroutes);
   u32 heads = 0, escaped = 0;
   const Edges edges = explore(x, listed, [&](const Node& node, const std::vector<Option>& options) {
@@ -115,40 +113,6 @@ TEST(dal_offers_the_escape_when_all_else_is_full) {
   }
 }
 
-// The choice of a routing is one of its candidates, under any congestion.
-TEST(choices_are_among_the_candidates) {
-  for (const Section& routing : {Section{"minimal_adaptive", {}},
-                                 {"dim_war", {}},
-                                 {"dim_war", {{"classes", std::string("deroute")}}},
-                                 {"omni_war", {}},
-                                 {"omni_war", {{"deroutes", i64{1}}, {"back_to_back", false}}},
-                                 {"dal", {}},
-                                 {"dal", {{"deadlock_avoidance", std::string("distance")}}}}) {
-    Lone x = lone(hyperx_section({3, 4}, 1, {{"links", std::vector<double>{2, 1}}}), routing);
-    std::set<u64> taken;
-    for (u32 n = 0; n < 4000; n++) {
-      Place at = x.send(below(draw(1, n, 0), 12), below(draw(1, n, 1), 12), n);
-      for (;;) {
-        for (u32 port = 1; port < x.net.radix; port++)
-          for (u32 vc = 0; vc < x.net.vcs; vc++)
-            congest(x, at.router, port, vc, 0, below(draw(n, 2, at.router * 997 + port * 31 + vc), 3) * 128);
-        const Packet before = x.packet();
-        const Step step = x.ask(at);
-        const Packet after = x.packet();
-        x.packet() = before;
-        const auto steps = x.candidates(at);
-        CHECK_FOR(std::ranges::count(steps, step) == 1, text(routing));
-        x.packet() = after;
-        if (x.ejects(at.router, step)) break;
-        taken.insert(u64{at.router} << 32 | step.port << 8 | step.vc_class);
-        at = x.behind(at.router, step);
-        x.packet().hops++;
-      }
-    }
-    CHECK(taken.size() > 12 * 4);
-  }
-}
-
 // DOR in every order: one class, 324 dependencies.
 TEST(dimension_order_is_free_of_deadlock) {
   for (const auto& order : {std::vector<double>{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
@@ -180,7 +144,7 @@ DEEP_TEST(valiant_and_ugal_are_free_of_deadlock) {
   for (const Case& c : {Case{{"valiant", {}}, 27, false, 324 + 162 * 6 + 324},
                         Case{{"ugal", {{"bias_flits", -1e6}}}, 25, true, 324 + 162 * 6 + 324},
                         Case{{"ugal", {{"bias_flits", 1e6}}}, 0, true, 324},
-                        Case{{"ugal", {{"congestion_scope", std::string("hybrid")}}}, 25, true, 324 + 162 * 6 + 324}}) {
+                        Case{{"ugal", {{"congestion_scope", "hybrid"}}}, 25, true, 324 + 162 * 6 + 324}}) {
     Lone x = lone(cube(), c.routing);
     const u32 draws = 400;  // 27 (26/27)^400 = 7e-6: the probability to miss one
     const Options decided = chosen(1, 1, idle), undecided = chosen(draws, 1, full);
@@ -297,7 +261,7 @@ TEST(a_wrong_routing_is_found_cyclic_and_locks_up) {
   CHECK(!acyclic(explore(wrong, listed)));
   CHECK(acyclic(explore(line, listed)));
   const Values router =
-      merge(input_queued(), {{"input_buffer_flits", i64{1}}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
+      merge(input_queued(), {{"input_buffer_flits", 1}, {"link_latency_ns_local", 2.0}, {"watchdog_ns", 3000.0}});
   const auto run = [&](const std::string& routing) {
     Simulation sim(config(hyperx_section({3, 3}, 4), router, {routing, {}}, {"uniform", {{"load", 1.0}}}));
     sim.run(30000);

@@ -1,8 +1,9 @@
 // Channel loads: the test walks every packet through the real routing functions, hop by hop. Every terminal injects 1,
 // and loads are in this unit. The expected values are closed forms of the SC'19 and TokyoTech systems: a channel's load
 // is the traffic of the router pairs that use it. Most of them are also in the study's text.
-#include <algorithm>
+#include <set>
 
+#include "simcore/rng.hpp"
 #include "simcore/topology/hyperx.hpp"
 #include "support/crafted.hpp"
 
@@ -10,9 +11,7 @@ namespace routing_hyperx_loads_test {
 
 using namespace scenes;
 
-const Section kUniform = {"uniform", {}};
-
-Lone lone(const Section& topology, const Section& routing, const Section& traffic = kUniform) {
+Lone loaded(const Section& topology, const Section& routing, const Section& traffic = {"uniform", {}}) {
   return Lone(build(config(topology, sc19(), routing, traffic)));
 }
 Section sc19_network() { return hyperx_section({8, 8, 8}, 8); }
@@ -39,11 +38,6 @@ struct Loads {
   }
   u64 most(u32 k) const { return std::ranges::max(of_dimension(k)); }
   u64 least(u32 k) const { return std::ranges::min(of_dimension(k)); }
-  double mean(u32 k) const {
-    double sum = 0;
-    for (u64 n : of_dimension(k)) sum += static_cast<double>(n);
-    return sum / static_cast<double>(of_dimension(k).size());
-  }
   double used_share() const {
     double used = 0, all = 0;
     for (u32 k = 0; k < as_hyperx(net).dimensions; k++)
@@ -71,28 +65,13 @@ Loads all_bisection(Lone& x, u32 k) {
   return loads;
 }
 
-// Edge forwarding index with one packet per pair of routers: prod S / S_k for every channel of dimension k, the least
-// possible. 8x8x8: 64. With a packet per pair of terminals: 64 * 8 * 8 = 4,096.
-TEST(dor_forwarding_index_of_4096_terminals) {
-  Lone x = lone(sc19_network(), {"dimension_order", {}});
-  Loads loads(x.net);
-  for (u32 a = 0; a < 512; a++)
-    for (u32 b = 0; b < 512; b++) loads.walk(x, a * 8, b * 8);
-  for (const u32 k : {0u, 1u, 2u}) {
-    CHECK_EQ(loads.least(k), 64u);
-    CHECK_EQ(loads.most(k), 64u);
-  }
-  CHECK_EQ(loads.hops, 10752u * 64);
-  CHECK_EQ(loads.mean_hops(), 2.625);
-}
-
 // The closed form also holds for other shapes. K parallel links share the load, packet by packet.
 TEST(dor_forwarding_index_of_other_shapes) {
   for (const auto& [widths, links] : {std::pair{std::vector<double>{5}, std::vector<double>{1}},
                                       {{3, 4, 5}, {1}},
                                       {{2, 2, 2, 2, 2, 2}, {1}},
                                       {{4, 3}, {2, 3}}}) {
-    Lone x = lone(hyperx_section(widths, 1, {{"links", links}}), {"dimension_order", {}});
+    Lone x = loaded(hyperx_section(widths, 1, {{"links", links}}), {"dimension_order", {}});
     const HyperX& hx = as_hyperx(x.net);
     Loads loads(x.net);
     for (u32 a = 0; a < x.net.routers; a++)
@@ -122,7 +101,7 @@ TEST(dor_loads_of_the_patterns) {
                         Case{{"tornado", {}}, 8, 0, 0, 1, 1 / 21.0},
                         Case{{"tornado", {{"dimensions", std::vector<double>{0, 2}}}}, 8, 0, 8, 2, 2 / 21.0},
                         Case{{"transpose", {}}, 8, 8, 0, 1.75, -1}}) {
-    Lone x = lone(sc19_network(), {"dimension_order", {}}, c.traffic);
+    Lone x = loaded(sc19_network(), {"dimension_order", {}}, c.traffic);
     const Loads loads = permutation(x);
     CHECK_FOR(loads.most(0) == c.x && loads.most(1) == c.y && loads.most(2) == c.z,
               c.traffic.name + ": " + std::to_string(loads.most(0)) + " / " + std::to_string(loads.most(1)) + " / " +
@@ -132,7 +111,7 @@ TEST(dor_loads_of_the_patterns) {
   }
   // Each router's 8 units go to 64 routers in equal parts.
   for (u32 k = 0; k < 3; k++) {
-    Lone x = lone(sc19_network(), {"dimension_order", {}}, bisection(std::string(1, "xyz"[k])));
+    Lone x = loaded(sc19_network(), {"dimension_order", {}}, bisection(std::string(1, "xyz"[k])));
     const Loads loads = all_bisection(x, k);
     CHECK_EQ(loads.packets, 512u * 64);
     for (u32 other = 0; other < 3; other++) {
@@ -151,7 +130,7 @@ TEST(dor_loads_of_dcr_in_every_order) {
                                     {{1, 0, 2}, 8},
                                     {{1, 2, 0}, 8},
                                     {{2, 0, 1}, 8}}) {
-    Lone x = lone(sc19_network(), {"dimension_order", {{"order", order}}}, {"dimension_complement_reverse", {}});
+    Lone x = loaded(sc19_network(), {"dimension_order", {{"order", order}}}, {"dimension_complement_reverse", {}});
     const Loads loads = permutation(x);
     CHECK_FOR(std::max({loads.most(0), loads.most(1), loads.most(2)}) == load, to_string(Value{order}));
     CHECK_FOR(loads.most(1) == load && loads.most(0) == 8 && loads.most(2) == 8, to_string(Value{order}));
@@ -166,7 +145,7 @@ TEST(valiant_loads_by_every_intermediate) {
                                  {"dimension_complement_reverse", {}},
                                  {"tornado", {}},
                                  {"transpose", {}}}) {
-    Lone x = lone(hyperx_section({4, 4, 4}, 4), {"valiant", {}}, traffic);
+    Lone x = loaded(hyperx_section({4, 4, 4}, 4), {"valiant", {}}, traffic);
     Loads loads(x.net);
     for (u32 t = 0; t < 256; t++)
       for (u32 middle = 0; middle < 64; middle++) {
@@ -178,21 +157,6 @@ TEST(valiant_loads_by_every_intermediate) {
     for (const u32 k : {0u, 1u, 2u})
       CHECK_FOR(loads.least(k) == 2 * 64 && loads.most(k) == 2 * 64, traffic.name + " " + std::to_string(k));
   }
-}
-
-// The learned table also works on a router without output queues. 8x8, T=8, BC at 0.3: DimWAR accepts 0.277, dimension
-// order 1/8.
-TEST(q_adaptive_carries_what_dim_war_carries_without_output_queues) {
-  const auto accepted = [](const std::string& routing) {
-    Simulation sim(
-        config(hyperx_section({8, 8}, 8), input_queued(), {routing, {}}, {"bit_complement", {{"load", 0.3}}}));
-    sim.run(5000);
-    sim.begin_window();
-    sim.run(2000);
-    return statistics(sim.network(), sim.state()).at("accepted_load");
-  };
-  const double learned = accepted("q_adaptive"), weighed = accepted("dim_war");
-  CHECK_FOR(weighed > 0.25 && learned > 0.8 * weighed, std::to_string(learned) + " against " + std::to_string(weighed));
 }
 
 // The most loaded channel bounds the accepted load of a run at full load. 4x4, T=4, BC: load 4 under DOR, so 1/4. VAL
@@ -216,6 +180,115 @@ TEST(throughput_is_bound_by_the_loads) {
     CHECK_FOR(got <= 0.5 && got > 0.3, routing + " " + std::to_string(got));
   }
   CHECK(accepted("dimension_order", {"uniform", {}}) > 0.8);
+}
+
+// ---- Hops and VC classes, intermediate routers, parallel links, and marks of minimal packets ----
+
+Lone lone(const std::vector<double>& widths, const Section& routing, const Values& router = {},
+          const Values& more = {}) {
+  return Lone(build(config(hyperx_section(widths, 1, more), merge(input_queued(), router), routing, {"uniform", {}})));
+}
+
+// Hops of the longest path and VC classes of each routing, on three dimensions. Bias forces every possible deroute.
+TEST(hyperx_routings_declare_their_hops_and_classes) {
+  struct Case {
+    Section routing;
+    u32 classes, hops;
+  };
+  for (const Case& c : {Case{{"dimension_order", {}}, 1, 3},
+                        {{"minimal_adaptive", {}}, 3, 3},
+                        {{"valiant", {}}, 2, 6},
+                        {{"ugal", {}}, 2, 6},
+                        {{"clos_ad", {}}, 2, 6},
+                        {{"dal", {}}, 2, 6},
+                        {{"dal", {{"deadlock_avoidance", "distance"}}}, 6, 6},
+                        {{"dim_war", {}}, 2, 6},
+                        {{"omni_war", {}}, 6, 6},
+                        {{"omni_war", {{"deroutes", 1}}}, 4, 4},
+                        {{"omni_war", {{"deroutes", 5}}}, 8, 8},
+                        {{"q_adaptive", {}}, 2, 6},
+                        {{"q_routing", {{"max_hops", 4}}}, 7, 7}}) {
+    const auto net = lone({4, 3, 4}, c.routing).network;
+    CHECK_FOR(net->routing_facts.classes == c.classes && net->vcs == c.classes, text(c.routing));
+    CHECK_FOR(net->routing_facts.max_hops == c.hops, text(c.routing));
+    if (c.classes > 1)
+      CHECK_THROWS(ConfigError, lone({4, 3, 4}, c.routing, {{"vcs", i64{c.classes} - 1}}), "router.vcs");
+  }
+}
+
+TEST(intermediate_routers_are_uniform) {
+  Lone x = lone({4, 4}, {"valiant", {}});
+  std::vector<u32> count(16);
+  for (u32 n = 0; n < 16000; n++) {
+    x.ask(x.send(n % 16, (n + 5) % 16, n));
+    // The intermediate router is the source's own: the second leg begins at once.
+    CHECK_EQ(x.packet().phase, kToIntermediate + (x.intermediate() == n % 16));
+    count[x.intermediate()]++;
+  }
+  for (u32 n : count) CHECK_NEAR(n, 1000, 5 * std::sqrt(1000.0));
+  // Traffic between terminals of one router stays there.
+  CHECK_EQ(x.walk(3, 3, 0, [](u32, const Step&) {}), 0u);
+}
+
+// ---- Parallel links ----
+
+TEST(parallel_links_take_turns) {
+  const Values links = {{"links", std::vector<double>{2, 3}}};
+  // 4x3, T=1: ports 1..6 in x (offsets 1, 2, 3; 2 links), 7..12 in y (offsets 1, 2; 3 links). Packets go from (0, 0) to
+  // (1, 0) and (0, 1).
+  for (const std::string routing : {"dimension_order", "clos_ad", "q_adaptive", "q_routing"}) {
+    Lone x = lone({4, 3}, {routing, routing[0] == 'q' ? Values{{"epsilon", 0.0}} : Values{}}, {}, links);
+    std::set<u32> in_x, in_y;
+    for (u32 sequence = 0; sequence < 6; sequence++) {
+      const u32 port_x = x.ask(x.send(0, 1, sequence)).port, port_y = x.ask(x.send(0, 4, sequence)).port;
+      in_x.insert(port_x);
+      in_y.insert(port_y);
+      if (routing == "dimension_order") CHECK(port_x == 1 + sequence % 2 && port_y == 7 + sequence % 3);
+    }
+    if (routing != "clos_ad") CHECK_FOR(in_x == (std::set<u32>{1, 2}) && in_y == (std::set<u32>{7, 8, 9}), routing);
+  }
+  // An adaptive routing takes the less congested link, and any link on an idle network.
+  for (const Section& routing :
+       {Section{"minimal_adaptive", {}}, {"dim_war", {}}, {"omni_war", {}}, {"dal", {}}, {"clos_ad", {}}}) {
+    Lone x = lone({4, 3}, routing, {}, links);
+    std::set<u32> idle;
+    for (u32 sequence = 0; sequence < 60; sequence++) idle.insert(x.ask(x.send(0, 4, sequence)).port);
+    CHECK_FOR(idle == (std::set<u32>{7, 8, 9}), routing.name);
+    for (u32 port = 7; port <= 12; port++)
+      for (u32 vc = 0; vc < x.net.vcs; vc++) congest(x, 0, port, vc, 0, port == 8 ? 2 : 3);
+    for (u32 sequence = 0; sequence < 6; sequence++) CHECK_FOR(x.ask(x.send(0, 4, sequence)).port == 8, routing.name);
+  }
+}
+
+// ---- Minimal packets ----
+
+// A packet is non-minimal if it takes more hops than the distance. VAL and UGAL may pass an intermediate router on
+// another minimal path than dimension order's. These packets are minimal.
+TEST(another_minimal_path_is_minimal) {
+  for (const std::string routing : {"valiant", "ugal"}) {
+    Lone x = lone({4, 4}, {routing, routing == "ugal" ? Values{{"bias_flits", -1e6}} : Values{}});
+    u32 others = 0;
+    for (u32 sequence = 0; sequence < 200; sequence++) {
+      std::vector<u32> dimensions;
+      if (x.walk(0, 5, sequence, [&](u32, const Step& step) { dimensions.push_back(step.port > 3); }) > 2) continue;
+      others += dimensions == std::vector<u32>{1, 0};  // by (0, 1)
+      CHECK_FOR(!x.packet().nonminimal, routing);
+    }
+    CHECK(others > 2);
+  }
+}
+
+// Q-routing may take another dimension first, or another link of a trunk. Both are minimal.
+TEST(another_minimal_port_is_minimal) {
+  // To (1, 1) with y first, and to (1, 0) by the second link.
+  for (const auto& [destination, port] : {std::pair{5u, 7u}, {1u, 2u}}) {
+    Lone x = lone({4, 4}, {"q_routing", {}}, {}, {{"links", std::vector<double>{2, 1}}});
+    // T=1; ports 1..6 in x, 7..9 in y. This value is the least of its row.
+    learned_table(x.net).row(x.state, 0, destination)[port - 1] = 1;
+    const u32 hops = x.walk(0, destination, 0, [](u32, const Step&) {});
+    CHECK_EQ(hops, as_hyperx(x.net).distance(as_hyperx(x.net).difference(0, destination)));
+    CHECK(!x.packet().nonminimal);
+  }
 }
 
 }  // namespace routing_hyperx_loads_test

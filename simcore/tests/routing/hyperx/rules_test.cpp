@@ -1,9 +1,9 @@
 // Decisions of HyperX routings by hand: the weights of direct hops and deroutes, the congestion that they look at, and
 // whether requests of one cycle see each other (SC'19: McDonald et al.; DAL: Ahn et al., SC 2009; Clos-AD: Kim et al.,
 // ISCA 2007).
-#include <algorithm>
 #include <set>
 
+#include "simcore/rng.hpp"
 #include "simcore/topology/hyperx.hpp"
 #include "support/crafted.hpp"
 
@@ -38,19 +38,17 @@ TEST(weight_rule_by_hand) {
       {{0, 0, 0, 0, 0, 0}, {}, {1, 4}},                  // all 0
       {{5, 9, 2, 4, 9, 9}, {{"bias_flits", 2.0}}, {4}},  // 6 + 2 = 8: a tie
       {{5, 9, 2, 4, 9, 9}, {{"bias_flits", 1.0}}, {3}},
-      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 1.0}}, {4}},                 // 3 * 3 = 9
-      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 0.5}}, {3}},                 // 7.5
-      {{100, 0, 0, 100, 0, 0}, {{"bias_flits", 1e6}}, {1, 4}},                     // forbidden
-      {{0, 100, 100, 0, 50, 100}, {{"bias_flits", -1e6}}, {5}},                    // forced: the least deroute
-      {{5, 9, 2, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {3}},     // 4 * 2 = 8 against 10
-      {{5, 9, 3, 5, 9, 9}, {{"detour_hops", std::string("normalized")}}, {1, 4}},  // 12; with absolute hops 3 * 3 = 9
+      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 1.0}}, {4}},    // 3 * 3 = 9
+      {{5, 9, 2, 4, 9, 9}, {{"congestion_bias_flits", 0.5}}, {3}},    // 7.5
+      {{100, 0, 0, 100, 0, 0}, {{"bias_flits", 1e6}}, {1, 4}},        // forbidden
+      {{0, 100, 100, 0, 50, 100}, {{"bias_flits", -1e6}}, {5}},       // forced: the least deroute
+      {{5, 9, 2, 5, 9, 9}, {{"detour_hops", "normalized"}}, {3}},     // 4 * 2 = 8 against 10
+      {{5, 9, 3, 5, 9, 9}, {{"detour_hops", "normalized"}}, {1, 4}},  // 12; with absolute hops 3 * 3 = 9
       {{5, 9, 3, 5, 9, 9}, {}, {3}},
   };
   for (const std::string routing : {"omni_war", "dal"})
     for (const Case& c : cases) {
-      Lone x = lone(
-          {4, 4}, {routing, merge({{"detour_hops", std::string("absolute")}, {"congestion_scope", std::string("port")}},
-                                  c.values)});
+      Lone x = lone({4, 4}, {routing, merge({{"detour_hops", "absolute"}, {"congestion_scope", "port"}}, c.values)});
       for (u32 k = 0; k < 6; k++) congest(x, 0, 1 + k, 0, 0, c.q[k]);
       std::set<u32> seen;
       for (u32 sequence = 0; sequence < 40; sequence++) seen.insert(x.ask(x.send(0, 5, sequence)).port);
@@ -59,7 +57,7 @@ TEST(weight_rule_by_hand) {
       CHECK_EQ(x.packet().nonminimal, !c.chosen.count(1) && !c.chosen.count(4) && routing == "omni_war");
     }
   // dim_war only looks at the first unaligned dimension.
-  Lone x = lone({4, 4}, {"dim_war", {{"detour_hops", std::string("absolute")}}});
+  Lone x = lone({4, 4}, {"dim_war", {{"detour_hops", "absolute"}}});
   for (u32 k = 0; k < 6; k++) congest(x, 0, 1 + k, 0, 0, std::vector<u32>{7, 5, 6, 0, 0, 0}[k]);
   CHECK(x.ask(x.send(0, 5)) == (Step{1, 0}));  // 14 against 3 * 5
   congest(x, 0, 2, 0, 0, 4);
@@ -118,8 +116,7 @@ TEST(hyperx_ugal_rule_by_hand) {
     } else {  // (x, y): 4 hops, or 3 by (0, y); twice the minimal hops if normalized
       const u32 hops = middle % 4 == 0 ? 3 : 4;
       CHECK(!diverts(2 * hops, 2) && diverts(2 * hops + 1, 2));
-      CHECK(!diverts(4, 2, {{"detour_hops", std::string("normalized")}}) &&
-            diverts(5, 2, {{"detour_hops", std::string("normalized")}}));
+      CHECK(!diverts(4, 2, {{"detour_hops", "normalized"}}) && diverts(5, 2, {{"detour_hops", "normalized"}}));
     }
   }
   CHECK(none > 10 && by_the_same_port > 10 && one_hop_more > 10);
@@ -131,7 +128,7 @@ TEST(ugal_compares_its_candidates) {
   for (u32 sequence = 0; sequence < 100; sequence++) {
     // To (1, 0), port 1 full. Among the 15 drawn routers, those with another x cost 2 q. By port 2 q is 1 and by port 3
     // it is 3.
-    Lone x = lone({4, 4}, {"ugal", {{"candidates", i64{15}}}});
+    Lone x = lone({4, 4}, {"ugal", {{"candidates", 15}}});
     for (u32 port = 1; port < 7; port++) congest(x, 0, port, 0, 0, port == 1 ? 200 : port == 2 ? 1 : 3);
     x.ask(x.send(0, 1, sequence));
     const u32 middle = x.intermediate();
@@ -193,7 +190,7 @@ TEST(congestion_scopes_by_hand) {
   const auto diverts = [](const std::string& scope, const std::string& parts,
                           const std::vector<std::array<u32, 3>>& direct, const std::vector<std::array<u32, 3>>& other) {
     Lone x = lone({3}, {"dim_war", {{"congestion_scope", scope}, {"congestion", parts}}},
-                  {{"vcs", i64{8}}, {"output_buffer_flits", i64{64}}});
+                  {{"vcs", 8}, {"output_buffer_flits", 64}});
     for (const auto& [vc, queued, downstream] : direct) congest(x, 0, 1, vc, queued, downstream);
     for (const auto& [vc, queued, downstream] : other) congest(x, 0, 2, vc, queued, downstream);
     return x.ask(x.send(0, 1)).port == 2;
@@ -228,7 +225,7 @@ TEST(hybrid_scope_distinguishes_classes_of_a_shared_port) {
   for (const auto& [scope, shared_diverts] : {std::pair{"port", false}, {"hybrid", true}, {"class", true}}) {
     u32 shared = 0;
     for (u32 sequence = 0; sequence < 100; sequence++) {
-      Lone x = lone({4, 4}, {"ugal", {{"congestion_scope", std::string(scope)}}});
+      Lone x = lone({4, 4}, {"ugal", {{"congestion_scope", scope}}});
       congest(x, 0, 1, 1, 0, 50);  // class 1 of port 1 is full
       Lone forced = lone({4, 4}, {"ugal", {{"bias_flits", -1e6}}});
       forced.ask(forced.send(0, 1, sequence));
@@ -250,7 +247,7 @@ TEST(hybrid_scope_distinguishes_classes_of_a_shared_port) {
 TEST(sequential_allocation_sees_the_decisions_before_it) {
   for (const std::string routing : {"dim_war", "omni_war", "dal", "clos_ad"})
     for (const std::string allocation : {"greedy", "sequential"}) {
-      Lone x = lone({4}, {routing, {{"allocation", allocation}, {"congestion_scope", std::string("port")}}});
+      Lone x = lone({4}, {routing, {{"allocation", allocation}, {"congestion_scope", "port"}}});
       const auto both = [&](u32 second_router) {
         x.resize(2);
         for (u32 i = 0; i < 2; i++) {
@@ -276,8 +273,7 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
   // derouted to it from router 1 and continues to 3 on class 1. The other is new and goes to 3 on class 0, which is
   // idle.
   for (const auto& [scope, direct] : {std::pair{"port", false}, {"class", true}, {"vc", true}}) {
-    Lone x =
-        lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string(scope)}}});
+    Lone x = lone({4}, {"dim_war", {{"allocation", "sequential"}, {"congestion_scope", scope}}});
     x.resize(2);
     for (u32 i = 0; i < 2; i++) {
       x.state.packets[i] = Packet{};
@@ -295,8 +291,7 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
   }
   // A packet counts while it has a route and waits in an input buffer.
   for (const bool waits : {false, true}) {
-    Lone x =
-        lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string("port")}}});
+    Lone x = lone({4}, {"dim_war", {{"allocation", "sequential"}, {"congestion_scope", "port"}}});
     x.resize(2);
     x.state.packets[1].destination = 3;
     if (waits) {
@@ -309,17 +304,90 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
     x.net.route(x.net, x.state, x.batch);
     CHECK_EQ(x.batch.out_port[0] == 3, !waits);
   }
-  // Clos-AD is sequential by default.
-  Lone x = lone({4}, {"clos_ad", {}});
-  x.resize(3);
-  for (u32 i = 0; i < 3; i++) {
-    x.state.packets[i] = Packet{};
-    x.state.packets[i].flits = 1;
-    x.state.packets[i].destination = 3;
-    x.request(i, {0, 0, 0}, i);
-  }
-  x.net.route(x.net, x.state, x.batch);
-  CHECK_EQ(std::set<u32>({x.batch.out_port[0], x.batch.out_port[1], x.batch.out_port[2]}).size(), 3u);
+}
+
+// ---- Network::sensed, a copy of the congestion at the outputs. It equals the queues, and decisions from both are
+// equal ----
+
+// The same network without the copy: decisions add up queues and credits.
+std::shared_ptr<const Network> without_sensed(const Network& net) {
+  auto plain = std::make_shared<Network>(net);
+  CHECK(net.sensed.kept() && net.sensed.memory.memory + 1 == net.memories.size());
+  plain->sensed = {};
+  plain->memories.pop_back();
+  return plain;
+}
+
+void same_packets(const State& a, const State& b, const std::string& what) {
+  CHECK_FOR(a.packets.size() == b.packets.size() && std::equal(a.packets.begin(), a.packets.end(), b.packets.begin(),
+                                                               [](const Packet& x, const Packet& y) {
+                                                                 return x.source == y.source &&
+                                                                        x.sequence == y.sequence && x.hops == y.hops &&
+                                                                        x.nonminimal == y.nonminimal;
+                                                               }),
+            what + ": the packets differ");
+  CHECK_FOR(std::equal(a.ports.begin(), a.ports.end(), b.ports.begin(),
+                       [](const Port& x, const Port& y) { return x.flits == y.flits && x.load == y.load; }),
+            what + ": the ports differ");
+}
+
+// The routings that weigh congestion, and one parameter of each that changes its candidates.
+struct Weighing {
+  std::string name;
+  std::string key = {};  // empty: none, and no bias either
+  std::vector<Value> values = {};
+  Values greedy = {};  // sequential allocation weighs the queues themselves
+};
+const std::vector<Weighing> kWeighing = {
+    {"omni_war", "back_to_back", {true, false}},
+    {"dim_war", "classes", {std::string("after_deroute"), std::string("deroute")}},
+    {"minimal_adaptive", "", {}, {{"allocation", "greedy"}}},
+    {"dal", "deadlock_avoidance", {std::string("escape"), std::string("distance")}},
+};
+
+Values shallow() {
+  return merge(sc19(), {{"input_buffer_flits", 16}, {"output_buffer_flits", 16}, {"link_latency_ns_local", 9.0}});
+}
+
+// The reference compares candidates one by one, the routing compares eight ports at a time. The networks have several
+// blocks of eight and parts of a block, dimensions without deroutes, parallel links, classes of several VCs, and biases
+// of both signs.
+TEST(sensed_decides_like_the_queues) {
+  const std::vector<Section> networks = {hyperx_section({4, 3}, 2, {{"links", std::vector<double>{1, 2}}}),
+                                         hyperx_section({3, 2, 2}, 2), hyperx_section({21}, 3),
+                                         hyperx_section({9, 2}, 2, {{"links", std::vector<double>{1, 3}}}),
+                                         hyperx_section({3}, 2, {{"links", std::vector<double>{5}}})};
+  const double biases[] = {0, 0.37, -1.5, 3, -6};
+  u32 scene = 0, diverted = 0;
+  for (const Section& network : networks)
+    for (const Weighing& own : kWeighing) {
+      for (u32 k = 0; k < 3; k++) {
+        const char* const parts[] = {"both", "credits", "output_queue"};
+        const bool queues = scene % 4 > 0;  // without them, output_queue is always 0
+        Values values = merge(own.greedy, {{"congestion_scope", draw(scene, 0, 1) % 3 ? "class" : "vc"},
+                                           {"congestion", parts[scene % (queues ? 3 : 2)]}});
+        if (!own.key.empty()) {
+          values["congestion_bias_flits"] = biases[below(draw(scene, 0, 2), 5)];
+          values["bias_flits"] = biases[below(draw(scene, 0, 3), 5)];
+          values["detour_hops"] = std::string(draw(scene, 0, 4) % 2 ? "normalized" : "absolute");
+          values[own.key] = own.values[draw(scene, 0, 5) % 2];
+        }
+        const Values traffic = {{"load", 0.7}, {"packet_flits", 1}, {"packet_flits_max", scene % 2 ? 1 : 5}};
+        Simulation kept(config(network, merge(queues ? shallow() : small_wormhole(), {{"vcs", scene % 3 ? 12 : 8}}),
+                               {own.name, values}, {k ? "uniform" : "tornado", traffic}, ++scene));
+        Simulation plain(without_sensed(kept.network()));
+        for (u32 cycle = 0; cycle < 250; cycle++) {
+          for (Simulation* sim : {&kept, &plain}) sim->run(1);
+          if (cycle % 5 == 0) kept.check_conservation();  // compares the copy with the queues
+          if (cycle % 10 == 9)
+            same_packets(kept.state(), plain.state(), own.name + " on network " + std::to_string(scene));
+        }
+        for (const Packet& p : kept.state().packets) diverted += p.nonminimal;
+        kept.network().sensed.memory.of(kept.state())[kept.network().sensed.at(kept.network().port(1, 4), 0)] ^= 1;
+        CHECK_THROWS(CoreError, kept.check_conservation(), "sensed");
+      }
+    }
+  CHECK(diverted > 500);
 }
 
 }  // namespace routing_hyperx_rules_test
