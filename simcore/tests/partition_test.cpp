@@ -252,8 +252,15 @@ TEST(units_are_divided_only_if_the_window_stays_as_long) {
 // No other division gives the busiest thread less work.
 TEST(partitions_are_divided_by_work) {
   CHECK(divide_by_work(std::vector<u64>(196, 1), 3) == (std::vector<u32>{0, 65, 131, 196}));
-  CHECK(divide_by_work({1, 1, 1, 9, 1, 1}, 2) == (std::vector<u32>{0, 3, 6}));
-  CHECK(divide_by_work({9, 1, 1, 1, 1, 1, 1, 9}, 3) == (std::vector<u32>{0, 1, 7, 8}));
+  for (u32 n = 0; n < 100; n++) {
+    std::vector<u64> work, sums = {0};
+    for (u32 k = 0; k < 7; k++) sums.push_back(sums.back() + work.emplace_back(mix64(n << 8 | k) % 20));
+    const auto most = [&](u32 a, u32 b) { return std::max({sums[a], sums[b] - sums[a], sums[7] - sums[b]}); };
+    const std::vector<u32> first = divide_by_work(work, 3);
+    CHECK(first[0] == 0 && 0 < first[1] && first[1] < first[2] && first[2] < 7 && first[3] == 7);
+    for (u32 a = 1; a < 6; a++)
+      for (u32 b = a + 1; b < 7; b++) CHECK(most(first[1], first[2]) <= most(a, b));
+  }
 }
 
 // Two of eight partitions have most of the work, and different threads get them.

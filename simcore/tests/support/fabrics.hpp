@@ -1,45 +1,17 @@
-// Small networks in every file format, temporary files that hold them, and the checks of refusals.
+// Small networks in every file format, and the checks of refusals.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "readers/fabric.hpp"
 #include "simcore/error.hpp"
-#include "test.hpp"
+#include "support/file.hpp"
 
 namespace fabrics {
 
 using namespace flitgym;
-
-// A temporary file that lasts as long as the object.
-struct File {
-  std::filesystem::path path;
-  explicit File(const std::string& text, const std::string& end = ".txt") {
-    static u32 count = 0;
-    path = std::filesystem::temp_directory_path() /
-           ("flitgym_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++) + end);
-    write(text);
-  }
-  ~File() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  void write(const std::string& text) const {
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    out.close();
-    CHECK(out.good());
-  }
-};
 
 inline Fabric read(const std::string& text, const std::string& format) {
   return read_fabric(File(text).path.string(), format);

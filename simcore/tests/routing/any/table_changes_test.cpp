@@ -1,7 +1,6 @@
 // Forwarding tables around links that fail during the run: the table of each state of the links, freedom from deadlock
 // in each state, and delivery.
 #include "simcore/graph.hpp"
-#include "simcore/simulation.hpp"
 #include "simcore/topology/fat_tree.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
