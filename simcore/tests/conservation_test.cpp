@@ -41,14 +41,14 @@ void check_network(const Section& network, const std::vector<std::string>& routi
 }
 
 void check_scene(const Values& router, i64 packet_flits, const std::string& traffic, Cycle cycles) {
-  check_network(small_network(), kRoutings, router, {traffic, {{"packet_flits", packet_flits}}}, cycles);
+  check_network(small_network(), kRoutings, router, {traffic, {{"packet_bytes", bytes_of(packet_flits)}}}, cycles);
 }
 void check_hyperx(const Values& router, const Section& traffic, Cycle cycles) {
   check_network(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), kHyperXRoutings, router, traffic,
                 cycles);
 }
 
-const Values kSizes = {{"packet_flits", 1}, {"packet_flits_max", 16}};
+const Values kSizes = {{"packet_bytes_max", bytes_of(16)}};
 
 TEST(conservation_input_queued) { check_scene(input_queued(), 1, "adversarial", 800); }
 TEST(conservation_hpdc21) { check_scene(hpdc21(), 1, "adversarial", 1500); }

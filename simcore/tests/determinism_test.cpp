@@ -16,7 +16,7 @@ Config loaded(const std::string& routing, u64 seed = 3, const Values& router = h
 Config loaded_hyperx(const std::string& routing) {
   return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}),
                 merge(sc19(), {{"input_buffer_flits", 20}, {"output_buffer_flits", 16}}), {routing, {}},
-                {"uniform", {{"load", 0.9}, {"packet_flits_max", 16}}}, 3);
+                {"uniform", {{"load", 0.9}, {"packet_bytes_max", bytes_of(16)}}}, 3);
 }
 
 TEST(same_seed_same_hash) {

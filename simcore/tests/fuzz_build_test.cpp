@@ -94,7 +94,7 @@ DEEP_TEST(fuzz_configuration) {
   std::vector<std::string> corpus = {
       text_of(config(small_network(), hpdc21(), {"q_adaptive", {{"alpha", 0.2}}}, {"adversarial", {{"load", 0.4}}})),
       text_of(config(hyperx_section({4, 4}, 2, {{"links", std::vector<double>{2}}}), sc19(), {"omni_war", {}},
-                     {"uniform", {{"packet_flits", 16}}})),
+                     {"uniform", {{"packet_bytes", bytes_of(16)}}})),
       text_of(config(
           dragonfly_section(2, 4, 2, 5, {{"arrangement", "palmtree"}, {"links_per_group_pair", 2}}), small_wormhole(),
           {"policy", {{"hidden", std::vector<double>{8, 8}}, {"record", 100}, {"observation", "path+queues"}}},

@@ -20,7 +20,7 @@ Section small(const std::string& topology) { return {topology, registry<Topology
 // recover.
 std::vector<Case> cases() {
   const Section uniform = {"uniform", {{"load", 0.5}}},
-                mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_flits_max", 5}}};
+                mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_bytes_max", bytes_of(5)}}};
   const Section adversarial = {"adversarial", {{"load", 0.3}}}, hot = {"hotspot", {{"load", 0.3}}};
   std::vector<Case> all;
   const auto add = [&](const std::string& name, Config c) { all.push_back({name, std::move(c)}); };
@@ -30,9 +30,9 @@ std::vector<Case> cases() {
       add(std::string("dragonfly ") + routing + ' ' + router, config(small_network(), values, {routing, {}}, uniform));
   add("dragonfly q_adaptive adversarial", config(small_network(), hpdc21(), {"q_adaptive", {}}, adversarial));
   add("dragonfly par sc22",
-      config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_flits", 4}}}));
+      config(small_network(), sc22(), {"par", {}}, {"uniform", {{"load", 0.5}, {"packet_bytes", bytes_of(4)}}}));
   add("dragonfly par sc22 packet crossbar", config(small_network(), packet_crossbar(sc22()), {"par", {}},
-                                                   {"uniform", {{"load", 0.9}, {"packet_flits_max", 4}}}));
+                                                   {"uniform", {{"load", 0.9}, {"packet_bytes_max", bytes_of(4)}}}));
   add("dragonfly wormhole", config(small_network(), small_wormhole(), {"minimal", {}}, mixed_sizes));
   add("dragonfly q_adaptive wormhole", config(small_network(), small_wormhole(), {"q_adaptive", {}}, mixed_sizes));
   add("dragonfly minimal hotspot", config(small_network(), input_queued(), {"minimal", {}}, hot));

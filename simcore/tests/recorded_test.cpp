@@ -43,7 +43,7 @@ void trace(const std::string& name, const Config& config, u32 cycles = 250) {
 }
 
 void trace_topology(const std::string& topology, const Values& small) {
-  const Section uniform{"uniform", {{"load", 0.5}, {"packet_flits_max", 3}}};
+  const Section uniform{"uniform", {{"load", 0.5}, {"packet_bytes_max", bytes_of(3)}}};
   const auto of = [&](const Section& routing, const Section& traffic) {
     return config({topology, small}, input_queued(), routing, traffic);
   };

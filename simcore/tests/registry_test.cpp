@@ -36,7 +36,7 @@ std::vector<std::string> routings_on(const std::string& topology) {
 }
 
 Config scene(const Section& topology, const Section& routing, double load, const Values& router = input_queued()) {
-  return config(topology, router, routing, {"uniform", {{"load", load}, {"packet_flits_max", 3}}});
+  return config(topology, router, routing, {"uniform", {{"load", load}, {"packet_bytes_max", bytes_of(3)}}});
 }
 
 // Runs one cycle, with random choices if an agent outside decides.

@@ -48,7 +48,7 @@ std::vector<Config> small_configs() {
       merge(hpdc21(), {{"input_buffer_flits", 8}, {"output_buffer_flits", 8}, {"nic_buffer_flits", 8}});
   const Values aged = merge(sc19(), {{"input_buffer_flits", 12}, {"output_buffer_flits", 12}, {"vcs", 0}});
   const auto traffic = [](const std::string& name, double load, i64 flits = 1, i64 most = 0) {
-    return Section{name, {{"load", load}, {"packet_flits", flits}, {"packet_flits_max", most}}};
+    return Section{name, {{"load", load}, {"packet_bytes", bytes_of(flits)}, {"packet_bytes_max", bytes_of(most)}}};
   };
   const Values recorded{{"record", 64}};
   return {
@@ -109,7 +109,7 @@ void play(Simulation& sim, u32 cycles) {
 // With a speedup of 2, credits wait at the inputs of BookSim2's router.
 Config credits_that_wait(i64 speedup) {
   return config(hyperx_section({3, 3}, 2), booksim2(speedup, 4, {{"vcs", 2}}), {"dimension_order", {}},
-                {"uniform", {{"load", 0.8}, {"packet_flits", 4}}});
+                {"uniform", {{"load", 0.8}, {"packet_bytes", bytes_of(4)}}});
 }
 
 // A simulation in another state restores snapshots of many instants and continues as the original does.
@@ -117,8 +117,8 @@ DEEP_TEST(own_snapshots_are_accepted) {
   std::vector<Config> all = small_configs();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})
-      all.push_back(
-          config(small_network(), router, {routing, {}}, {"mixed", {{"load", 0.8}, {"packet_flits_max", 6}}}));
+      all.push_back(config(small_network(), router, {routing, {}},
+                           {"mixed", {{"load", 0.8}, {"packet_bytes_max", bytes_of(6)}}}));
   for (const std::string& routing : kHyperXRoutings) all.push_back(seam_on_hyperx({routing, {}}));
   for (const i64 speedup : {1, 2}) all.push_back(credits_that_wait(speedup));
   for (const Config& each : all) {

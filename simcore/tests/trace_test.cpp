@@ -16,7 +16,7 @@ struct Scene {
 std::vector<Scene> all_scenes() {
   std::vector<Scene> scenes;
   const auto traffic = [](const char* pattern, i64 flits) {
-    return Section{pattern, {{"load", 0.45}, {"packet_flits", 1}, {"packet_flits_max", flits}}};
+    return Section{pattern, {{"load", 0.45}, {"packet_bytes_max", bytes_of(flits)}}};
   };
   struct Router {
     const char* name;
@@ -112,7 +112,7 @@ TEST(golden_hashes) {
                               {"wormhole", small_wormhole(), "ugal_group", "permutation", 5},
                               {"islip", booksim2(2, 16, {{"vcs", 4}}), "minimal", "uniform", 4}}) {
     Simulation sim(config(small_network(), scene.router, {scene.routing, {}},
-                          {scene.traffic, {{"load", 0.5}, {"packet_flits", scene.flits}}}));
+                          {scene.traffic, {{"load", 0.5}, {"packet_bytes", bytes_of(scene.flits)}}}));
     sim.run(500);
     sim.begin_window();
     sim.run(2500);

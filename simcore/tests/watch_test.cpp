@@ -39,9 +39,10 @@ TEST(a_packet_is_watched_across_partitions) {
   // A head of dal that is not watched withholds its request for an output without room.
   const Section box = hyperx_section({4, 3}, 3);
   const Values shallow = merge(sc19(), {{"input_buffer_flits", 8}, {"output_buffer_flits", 8}});
-  for (Config c : {config(small_network(), hpdc21(), {"minimal", {}}, {"adversarial", {{"load", 0.3}}}),
-                   config(small_network(), hpdc21(), {"ugal_global", {}}, {"adversarial", {{"load", 0.3}}}),
-                   config(box, shallow, {"dal", {}}, {"tornado", {{"load", 0.9}, {"packet_flits_max", 7}}})}) {
+  for (Config c :
+       {config(small_network(), hpdc21(), {"minimal", {}}, {"adversarial", {{"load", 0.3}}}),
+        config(small_network(), hpdc21(), {"ugal_global", {}}, {"adversarial", {{"load", 0.3}}}),
+        config(box, shallow, {"dal", {}}, {"tornado", {{"load", 0.9}, {"packet_bytes_max", bytes_of(7)}}})}) {
     Simulation whole(c);
     c.partitions = 4;
     Simulation cut(c), unseen(c);

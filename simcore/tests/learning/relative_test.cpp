@@ -131,7 +131,7 @@ TEST(time_lost_until_delivery_by_its_definition) {
   for (const double toll : {0.0, 1.0}) {
     Simulation sim(config(hyperx_section({4, 4}, 1), hpdc21(),
                           {"agent", relative_seam({{"toll", toll}, {"relation", "minimal_adaptive"}})},
-                          {"uniform", {{"load", 0.8}, {"packet_flits", 3}}}));
+                          {"uniform", {{"load", 0.8}, {"packet_bytes", bytes_of(3)}}}));
     const Network& net = sim.network();
     const Seam& seam = *net.seam;
     idle.clear();

@@ -12,7 +12,7 @@ namespace stage_router_features_test {
 using namespace scenes;
 
 const std::string kAge = "age";
-const Values kSizes = {{"packet_flits", 1}, {"packet_flits_max", 16}};
+const Values kSizes = {{"packet_bytes_max", bytes_of(16)}};
 
 Config line_of_two(const Values& router, const Section& traffic, i64 terminals = 1) {
   return config(hyperx_section({2}, terminals), router, {"dimension_order", {}}, traffic);
@@ -95,9 +95,9 @@ TEST(a_packet_keeps_its_size) {
 TEST(drawn_sizes_are_offered_at_the_load) {
   for (const double load : {0.1, 0.5})
     for (const auto& [least, most] : {std::pair{1, 16}, {1, 2}, {4, 12}, {7, 7}}) {
-      Simulation sim(config(hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", 4000}}),
-                            {"dimension_order", {}},
-                            {"uniform", {{"load", load}, {"packet_flits", least}, {"packet_flits_max", most}}}));
+      Simulation sim(config(
+          hyperx_section({4, 4}, 4), merge(sc19(), {{"nic_buffer_flits", 4000}}), {"dimension_order", {}},
+          {"uniform", {{"load", load}, {"packet_bytes", bytes_of(least)}, {"packet_bytes_max", bytes_of(most)}}}));
       const double cycles = 6000, mean = (least + most) / 2.0, width = most - least + 1, wanted = 64 * cycles * load;
       sim.run(static_cast<u64>(cycles));
       CHECK_EQ(sim.state().part.totals.backlogged, 0u);
@@ -116,7 +116,7 @@ TEST(drawn_sizes_are_offered_at_the_load) {
 TEST(buffer_total_is_divided_among_the_vcs) {
   const auto make = [](const std::string& routing, const Values& router, i64 flits = 1) {
     return build(config(hyperx_section({4, 4}, 1), merge(router, {{"vcs", 0}}), {routing, {}},
-                        {"uniform", {{"packet_flits", flits}}}));
+                        {"uniform", {{"packet_bytes", bytes_of(flits)}}}));
   };
   const auto total = [](i64 flits) { return Values{{"buffer_total", flits}}; };
   // 1 and 4 VCs without output queues; 254 flits leave two without use.
@@ -228,7 +228,7 @@ TEST(the_oldest_packet_that_waits_for_room_is_woken_first) {
                                                    {"input_buffer_flits", 8},
                                                    {"output_buffer_flits", output},
                                                    {"link_latency_ns_local", 5.0}});
-      Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_flits", flits}}}, 4));
+      Simulation sim(line_of_two(router, {"bit_complement", {{"load", 1.0}, {"packet_bytes", bytes_of(flits)}}}, 4));
       const Network& net = sim.network();
       std::vector<u32> served;  // packets whose heads leave their input buffers at router 0
       u32 out_of_order = 0, parked = 0;
@@ -304,8 +304,9 @@ TEST(crossbar_ports_by_port_or_by_vc) {
 
 // A packet of either class leaves on any VC of the terminal's port that has room and that no other packet holds.
 TEST(ejection_uses_every_vc) {
-  Simulation sim(config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
-                        {"hotspot", {{"hot_terminals", 2}, {"fraction", 1.0}, {"load", 1.0}, {"packet_flits", 4}}}));
+  Simulation sim(
+      config(hyperx_section({4}, 4), sc19(), {"dim_war", {}},
+             {"hotspot", {{"hot_terminals", 2}, {"fraction", 1.0}, {"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
   const Network& net = sim.network();
   std::set<u32> vcs;
   for (u32 now = 0; now < 1500; now++) {
@@ -331,7 +332,7 @@ TEST(links_shared_by_flits_or_by_packets) {
        {std::tuple{"flit", "flit", true}, {"packet", "flit", false}, {"flit", "packet", false}}) {
     Simulation sim(config(hyperx_section({3}, 3),
                           merge(sc19(), {{"link_sharing", sharing}, {"credit_granularity", granularity}}),
-                          {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_flits", 4}}}));
+                          {"dim_war", {}}, {"uniform", {{"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
     const Network& net = sim.network();
     std::map<u32, u32> open;  // [channel] the packet part-way through
     u32 mixed = 0, whole = 0;
@@ -397,7 +398,7 @@ TEST(parallel_vc_allocation_keeps_the_class) {
   for (const i64 flits : {1, 3}) {
     Simulation sim(config(torus({5, 5}), with("parallel", 6, {{"injection_vcs", 0}}),
                           {"dimension_order", {{"deadlock_avoidance", "dateline"}}},
-                          {"uniform", {{"load", 0.9}, {"packet_flits", flits}}}));
+                          {"uniform", {{"load", 0.9}, {"packet_bytes", bytes_of(flits)}}}));
     CHECK_EQ(sim.network().routing_facts.classes, 2u);
     std::map<std::pair<u32, u32>, u32> given;  // class by source and sequence number
     std::vector<Decision> seen;

@@ -49,7 +49,7 @@ TEST(random_routers_run_empty) {
     if (routing[0] == 'q') chosen.values["epsilon"] = 0.2;
     const auto with = [&](const Values& changes) {
       return config(topology, merge(router, changes), chosen,
-                    {"uniform", {{"load", 1.0}, {"packet_flits", 1}, {"packet_flits_max", most}}}, scene);
+                    {"uniform", {{"load", 1.0}, {"packet_bytes_max", bytes_of(most)}}}, scene);
     };
     // The required VCs, or several per class.
     const u32 classes = build(with({{"vcs", 0}}))->routing_facts.classes;

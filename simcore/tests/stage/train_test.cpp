@@ -210,10 +210,12 @@ DEEP_TEST(trains_are_exact_under_traffic) {
     Values router = random_router(scene, most);
     if (routing.name != "dal" && pick(scene, 15, 3) == 0) router["vc_allocation"] = std::string("before_switch");
     const double load = one_of<double>(scene, 33, {0.15, 0.4, 0.7, 1.0});
-    Config made = config(
-        topology, router, routing,
-        {"uniform", {{"load", load}, {"packet_flits", least}, {"packet_flits_max", least < most ? most : i64{0}}}},
-        scene);
+    Config made = config(topology, router, routing,
+                         {"uniform",
+                          {{"load", load},
+                           {"packet_bytes", bytes_of(least)},
+                           {"packet_bytes_max", bytes_of(least < most ? most : i64{0})}}},
+                         scene);
     made.partitions = 1 + pick(scene, 34, 3);
     if (!bubble) {  // as many VCs as needed, or more
       const u32 classes = build(made)->routing_facts.classes;
@@ -241,7 +243,7 @@ TEST(trains_are_exact_across_failures) {
   for (u32 scene = 0; scene < 6; scene++) {
     Config made = config(small_network(), random_router(scene + 1000, 6),
                          {one_of<std::string>(scene, 40, {"minimal", "ugal", "q_adaptive", "q_routing"}), {}},
-                         {"uniform", {{"load", 0.5}, {"packet_flits", 1}, {"packet_flits_max", 6}}}, scene);
+                         {"uniform", {{"load", 0.5}, {"packet_bytes_max", bytes_of(6)}}}, scene);
     made.failures = {{"events", "0.05@150-320"}};
     CHECK(in_lockstep(made, 420, "scene " + std::to_string(scene) + " " + made.routing.name).delivered > 100);
   }

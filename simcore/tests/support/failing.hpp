@@ -8,7 +8,7 @@ namespace scenes {
 
 inline Config failing(const Section& topology, const Values& failures, const Section& routing, double load = 0.4) {
   Config c = config(topology, merge(input_queued(), {{"link_latency_ns_global", 20.0}, {"input_buffer_flits", 8}}),
-                    routing, {"uniform", {{"load", load}, {"packet_flits_max", 4}}});
+                    routing, {"uniform", {{"load", load}, {"packet_bytes_max", bytes_of(4)}}});
   c.failures = failures;
   return c;
 }

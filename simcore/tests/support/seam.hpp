@@ -15,7 +15,7 @@ inline Config seam_on_dragonfly(const Section& routing, const Values& router = h
 }
 inline Config seam_on_hyperx(const Section& routing, const Values& router = sc19(), double load = 0.9, u64 seed = 1) {
   return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}), router, routing,
-                {"mixed", {{"load", load}, {"packet_flits_max", 8}}}, seed);
+                {"mixed", {{"load", load}, {"packet_bytes_max", bytes_of(8)}}}, seed);
 }
 
 // Both networks at full load, each with both kinds of router.

@@ -45,8 +45,9 @@ Section planned(std::vector<Planned> plan, i64 packet_flits) {
     pairs.push_back(packet.source);
     pairs.push_back(packet.destination);
   }
-  return {"test_planned",
-          {{"pairs", pairs}, {"packet_flits", packet_flits}, {"injection", "fixed_interval"}, {"load", 1e-6}}};
+  return {
+      "test_planned",
+      {{"pairs", pairs}, {"packet_bytes", bytes_of(packet_flits)}, {"injection", "fixed_interval"}, {"load", 1e-6}}};
 }
 
 }  // namespace scenes

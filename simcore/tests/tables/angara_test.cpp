@@ -394,8 +394,8 @@ DEEP_TEST(angara_tables_run_without_deadlock) {
       merge(input_queued(), {{"input_buffer_flits", 8}, {"link_latency_ns_local", 1.0}, {"watchdog_ns", 5000.0}});
   for (const std::string& engine : kEngines)
     for (const std::string traffic : {"uniform", "bit_complement"}) {
-      Simulation sim(
-          config(topology, tight, {"table", {{"engine", engine}}}, {traffic, {{"load", 1.0}, {"packet_flits", 4}}}));
+      Simulation sim(config(topology, tight, {"table", {{"engine", engine}}},
+                            {traffic, {{"load", 1.0}, {"packet_bytes", bytes_of(4)}}}));
       CHECK(sim.network().routing_facts.bubble && sim.network().vcs == 1);
       sim.run(3000);
       CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 3000 / 10,
@@ -410,13 +410,13 @@ DEEP_TEST(angara_tables_run_without_deadlock) {
   table.bubble = false;
   CHECK(!find_cycle(g, table).empty());
   Config c = config(torus({8, 2}), tight, {"table", {{"allow_cycles", true}}},
-                    {"uniform", {{"load", 1.0}, {"packet_flits", 4}}});
+                    {"uniform", {{"load", 1.0}, {"packet_bytes", bytes_of(4)}}});
   c.table = std::make_shared<tables::ForwardingTable>(table);
   Simulation stuck(c);
   CHECK_THROWS(CoreError, stuck.run(200000), "deadlock");
   CHECK_THROWS(ConfigError,
                Simulation(config(topology, tight, {"table", {{"engine", "angara_sssp"}}},
-                                 {"uniform", {{"packet_flits_max", 4}}})),
+                                 {"uniform", {{"packet_bytes_max", bytes_of(4)}}})),
                "packets of one size");
 }
 

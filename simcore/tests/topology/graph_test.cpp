@@ -85,7 +85,8 @@ DEEP_TEST(routers_of_many_ports_switch_like_small_ones) {
   for (const Values& router : {input_queued(), hpdc21(), small_wormhole(), merge(input_queued(), {{"arbiter", "age"}}),
                                merge(sc19(), {{"vcs", 0}})}) {
     const Section star = from_links(links, {{"terminals", terminals}});
-    Simulation sim(config(star, router, {"minimal", {}}, {"permutation", {{"load", 0.9}, {"packet_flits", 2}}}));
+    Simulation sim(
+        config(star, router, {"minimal", {}}, {"permutation", {{"load", 0.9}, {"packet_bytes", bytes_of(2)}}}));
     CHECK_EQ(sim.network().radix, 300u);
     CHECK_EQ(sim.network().asked_words, 5u);
     sim.begin_window();

@@ -188,7 +188,7 @@ Values tight(i64 flits, i64 output = 0) {
                                 {"watchdog_ns", 3000.0}});
 }
 Section saturating(const std::string& pattern, i64 flits = 1) {
-  return {pattern, {{"load", 1.0}, {"packet_flits", flits}}};
+  return {pattern, {{"load", 1.0}, {"packet_bytes", bytes_of(flits)}}};
 }
 
 // Runs into saturation and then drains.

@@ -154,7 +154,8 @@ TEST(bernoulli_rate) {
        {Case{input_queued(), 0.3, 1, 0.3}, Case{input_queued(), 0.4, 4, 0.1}, Case{hpdc21(), 0.5, 1, 0.025},
         Case{sc22(), 0.2, 4, 0.0125}, Case{input_queued(), 0.001, 1, 0.001}}) {
     const double trials = 72 * 20000.0, wanted = trials * c.probability;
-    const auto got = generated({"uniform", {{"load", c.load}, {"packet_flits", c.flits}}}, c.router, 20000, 1)[0];
+    const auto got =
+        generated({"uniform", {{"load", c.load}, {"packet_bytes", bytes_of(c.flits)}}}, c.router, 20000, 1)[0];
     CHECK_NEAR(got, wanted, 5 * std::sqrt(wanted * (1 - c.probability)));
   }
 }
@@ -163,7 +164,8 @@ TEST(bernoulli_rate) {
 TEST(bernoulli_flit_draws_once_per_flit_time) {
   const Values router = merge(hpdc21(), {{"source_backlog", "kept"}});
   const auto section = [](double load, i64 flits, const Values& more = {}) {
-    return Section{"uniform", merge({{"load", load}, {"packet_flits", flits}, {"injection", "bernoulli_flit"}}, more)};
+    return Section{"uniform",
+                   merge({{"load", load}, {"packet_bytes", bytes_of(flits)}, {"injection", "bernoulli_flit"}}, more)};
   };
   for (const auto& [load, flits] : {std::pair{0.3, i64{1}}, std::pair{0.8, i64{4}}, std::pair{0.6, i64{1}}}) {
     const double trials = 72 * 1000, p = load / static_cast<double>(flits);
@@ -283,8 +285,9 @@ TEST(flows_go_where_they_should) {
   for (const Packet& p : sim.state().packets) CHECK(to(net, p.source) == p.destination);
   CHECK(sim.drain(10000));
   // With fixed intervals and 4 flits per packet each source sends 500 packets.
-  Simulation steady(config(small_network(), input_queued(), {"minimal", {}},
-                           {"flows", merge(flows.values, {{"packet_flits", 4}, {"injection", "fixed_interval"}})}));
+  Simulation steady(
+      config(small_network(), input_queued(), {"minimal", {}},
+             {"flows", merge(flows.values, {{"packet_bytes", bytes_of(4)}, {"injection", "fixed_interval"}})}));
   steady.run(5000);
   for (const u32 t : {3u, 70u, 8u}) CHECK_EQ(steady.state().terminals[t].sequence, 500u);
   const Values uneven = {{"sources", std::vector<double>{1, 2}}, {"destinations", std::vector<double>{3}}};

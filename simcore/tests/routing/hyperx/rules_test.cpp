@@ -372,7 +372,7 @@ TEST(sensed_decides_like_the_queues) {
           values["detour_hops"] = std::string(draw(scene, 0, 4) % 2 ? "normalized" : "absolute");
           values[own.key] = own.values[draw(scene, 0, 5) % 2];
         }
-        const Values traffic = {{"load", 0.7}, {"packet_flits", 1}, {"packet_flits_max", scene % 2 ? 1 : 5}};
+        const Values traffic = {{"load", 0.7}, {"packet_bytes_max", bytes_of(scene % 2 ? 1 : 5)}};
         Simulation kept(config(network, merge(queues ? shallow() : small_wormhole(), {{"vcs", scene % 3 ? 12 : 8}}),
                                {own.name, values}, {k ? "uniform" : "tornado", traffic}, ++scene));
         Simulation plain(without_sensed(kept.network()));
