@@ -7,7 +7,6 @@
 #include "simcore/tables/walk.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
-#include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/layering.hpp"
 #include "tables/quality.hpp"
