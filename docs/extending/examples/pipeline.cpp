@@ -2,7 +2,6 @@
 // neural network. A batch is cut into micro-batches. All of them pass the ranks forward, and
 // then backward. With s ranks, m micro-batches and messages without cost, an iteration takes
 // 2 (m + s - 1) computations of one step. A rank waits during 2 (s - 1) of them (the bubble).
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 
 namespace flitgym::workload::motifs::pipeline {

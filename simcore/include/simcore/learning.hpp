@@ -179,6 +179,9 @@ void route_and_record(const Network&, State&, Batch&);  // the routing decides, 
 std::unique_ptr<const Network> listing_network(const Network&, const std::string& where);
 // Lists the candidates of the batch's requests. Changes that the listing makes to their packets are undone.
 void list_candidates_of(const Network&, const Network* listing, State&, Batch&);
+// Appends the memories of a packet to `to`, and sets them to saved ones.
+void save_memories(const Network&, const State&, u32 packet, std::vector<u8>& to);
+void load_memories(const Network&, State&, u32 packet, const u8* from);
 
 // ---- src/learning/perceptron.cpp ----
 

@@ -4,9 +4,23 @@
 #include <string>
 #include <vector>
 
+#include "simcore/limits.hpp"
 #include "simcore/program.hpp"
 
 namespace flitgym::workload {
+
+// Calls visit(index, times) for each run of blocks of a rank that repeats() declares equal. `block` is the first of
+// them. If visit sets `times` to 1, the next block follows.
+template <class Visit>
+void each_block(const Program& program, u32 rank, Block& block, Visit&& visit) {
+  for (u64 index = 0, blocks = program.blocks(rank), times = 0; index < blocks; index += times) {
+    times = program.repeats(rank, index);
+    block.clear();
+    program.block(rank, index, block);
+    worked(8 + block.ops.size());
+    visit(index, times);
+  }
+}
 
 // Over all ranks and blocks. Values saturate at 2^64 - 1.
 struct ProgramTotals {

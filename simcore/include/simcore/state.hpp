@@ -252,7 +252,7 @@ struct alignas(64) Partition {
   X(std::vector<u32>, edges)         /* successors of each operation; top bit: released at its start, not its end */ \
   X(std::vector<Message>, messages)  /* [pool] */                                                                    \
   X(std::vector<u32>, free_messages) /* ids not in use */                                                            \
-  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (src/core/hosts/pairs.hpp) */  \
+  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (network_interface.cpp) */     \
   X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                               \
   X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                               \
   X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                                \

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "simcore/error.hpp"
@@ -28,120 +29,63 @@ struct Balance {
   i32 tag;
   i64 count;
   u32 op;
-  u64 block, bytes;
+  u64 block;
   auto key() const { return std::tie(source, destination, tag); }
 };
 
-class Checker {
+class Matching {
  public:
-  Checker(const Program& program, const std::string& where) : program_(program), where_(where) {}
-
-  void run() {
-    const bool whole = !runs_repeat_exactly();
-    Block block;
-    for (u32 rank = 0; rank < program_.ranks; rank++) {
-      const u64 blocks = program_.blocks(rank);
-      for (u64 index = 0; index < blocks;) {
-        const u64 times = whole ? 1 : program_.repeats(rank, index);
-        block.clear();
-        program_.block(rank, index, block);
-        worked(8 + 4 * (block.ops.size() + block.dependencies.size()));
-        check_block(rank, index, block);
-        for (u32 op = 0; op < block.ops.size(); op++) count(rank, index, op, block.ops[op], static_cast<i64>(times));
-        index += times;
-      }
-    }
-    check_balances();
-  }
-
- private:
-  bool runs_repeat_exactly() const {
-    Block first, other;
-    for (u32 rank = 0; rank < program_.ranks; rank++)
-      for (u64 index = 0; index < program_.blocks(rank);) {
-        worked(8);
-        const u64 times = program_.repeats(rank, index);
-        if (times > 1) {
-          first.clear();
-          program_.block(rank, index, first);
-        }
-        if (!same_peers_in_run(program_, rank, index, times, first, other)) return false;
-        index += times;
-      }
-    return true;
-  }
-
-  [[noreturn]] void fail(u32 rank, u64 block, u32 op, const std::string& what) const {
-    const std::string place = program_.where(rank, block, op);
-    throw ConfigError(where_ + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " +
-                      std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
-  }
-
-  void check_block(u32 rank, u64 index, const Block& block) {
-    const u32 ops = static_cast<u32>(block.ops.size());
-    for (u32 k = 0; k < ops; k++) {
-      const Op& op = block.ops[k];
-      if (op.kind == OpKind::kCalc) continue;
-      const bool wildcard = op.kind == OpKind::kReceive && op.peer == kAnySource;
-      if (!wildcard && op.peer >= program_.ranks)
-        fail(rank, index, k, text(op) + ": the program has " + std::to_string(program_.ranks) + " ranks");
-      if (op.tag < 0 && !(op.kind == OpKind::kReceive && op.tag == kAnyTag))
-        fail(rank, index, k, text(op) + ": the tag must be 0 or more");
-    }
-    for (const Dependency& d : block.dependencies)
-      if (d.before >= ops || d.after >= ops)
-        fail(rank, index, std::min(d.after, d.before),
-             "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " +
-                 std::to_string(ops) + " operations");
-    check_order(rank, index, block);
-  }
-
-  // Repeatedly removes operations without open dependencies. If all dependencies point forward, there is no cycle.
-  void check_order(u32 rank, u64 index, const Block& block) {
-    if (std::all_of(block.dependencies.begin(), block.dependencies.end(),
-                    [](const Dependency& d) { return d.before < d.after; }))
-      return;
-    const u32 ops = static_cast<u32>(block.ops.size());
-    std::vector<u32> waits(ops, 0), begin(ops + 1, 0), after(block.dependencies.size()), ready;
-    for (const Dependency& d : block.dependencies) waits[d.after]++, begin[d.before + 1]++;
-    for (u32 k = 0; k < ops; k++) begin[k + 1] += begin[k];
-    std::vector<u32> next(begin.begin(), begin.end() - 1);
-    for (const Dependency& d : block.dependencies) after[next[d.before]++] = d.after;
-    for (u32 k = 0; k < ops; k++)
-      if (waits[k] == 0) ready.push_back(k);
-    for (std::size_t k = 0; k < ready.size(); k++)
-      for (u32 a = begin[ready[k]]; a < begin[ready[k] + 1]; a++)
-        if (--waits[after[a]] == 0) ready.push_back(after[a]);
-    if (ready.size() == ops) return;
-
-    // Walks back from a remaining operation along remaining predecessors until an operation repeats.
-    std::vector<u32> predecessor(ops, kNone), path, position(ops, kNone);
-    for (const Dependency& d : block.dependencies)
-      if (waits[d.before] > 0 && waits[d.after] > 0) predecessor[d.after] = d.before;
-    u32 at = 0;
-    while (waits[at] == 0) at++;
-    for (; position[at] == kNone; at = predecessor[at]) {
-      position[at] = static_cast<u32>(path.size());
-      path.push_back(at);
-    }
-    std::vector<std::string> words{std::to_string(at)};
-    for (u32 k = position[at] + 1; k < path.size(); k++) words.push_back(std::to_string(path[k]));
-    words.push_back(std::to_string(at));
-    fail(rank, index, at, "operations that require each other in a cycle: " + join(words, " requires "));
-  }
+  explicit Matching(u32 ranks) : ranks_(ranks) {}
 
   // Balances are merged by sorting whenever their number has doubled, so memory grows with communicating pairs, not
   // with messages.
   void count(u32 rank, u64 block, u32 index, const Op& op, i64 times) {
     if (op.kind == OpKind::kCalc) return;
-    if (op.kind == OpKind::kSend) balances_.push_back({rank, op.peer, op.tag, times, index, block, op.size});
-    else balances_.push_back({op.peer, rank, op.tag, -times, index, block, op.size});
+    if (op.kind == OpKind::kSend) balances_.push_back({rank, op.peer, op.tag, times, index, block});
+    else balances_.push_back({op.peer, rank, op.tag, -times, index, block});
     if (balances_.size() >= limit_) {
       merge();
       limit_ = std::max(limit_, 2 * balances_.size());
     }
   }
 
+  // The first sends or receives without a match, or null. Handles one destination at a time. The remaining sends go to
+  // receives of any tag from that source, then to receives of that tag from any source. Receives of any tag and source
+  // take the rest. If the first two kinds compete, this order may fail although another order works. In that case only
+  // the totals must agree.
+  const Balance* first() {
+    merge();
+    std::map<std::tuple<u32, u32, i32>, Balance*> wildcards;
+    std::vector<i64> sum(ranks_, 0);
+    std::vector<u8> kinds(ranks_, 0);
+    for (Balance& b : balances_) {
+      sum[b.destination] += b.count;
+      if (b.source != kAnySource && b.tag != kAnyTag) continue;
+      wildcards[b.key()] = &b;
+      kinds[b.destination] |= b.source != kAnySource ? 1 : b.tag != kAnyTag ? 2 : 0;
+    }
+    const auto find = [&](u32 source, u32 destination, i32 tag) {
+      const auto found = wildcards.find({source, destination, tag});
+      return found == wildcards.end() ? nullptr : found->second;
+    };
+    if (!wildcards.empty())
+      for (Balance& b : balances_) {
+        absorb(b, find(b.source, b.destination, kAnyTag));
+        absorb(b, find(kAnySource, b.destination, b.tag));
+        absorb(b, find(kAnySource, b.destination, kAnyTag));
+      }
+    const Balance* first = nullptr;  // first by rank, not by source
+    const auto order = [](const Balance& b) {
+      return std::tuple(b.count > 0 ? b.source : b.destination, b.block, b.op);
+    };
+    for (const Balance& b : balances_) {
+      if (b.count == 0 || (kinds[b.destination] == 3 && sum[b.destination] == 0)) continue;
+      if (!first || order(b) < order(*first)) first = &b;
+    }
+    return first;
+  }
+
+ private:
   // Keeps the last example of the side with the surplus.
   void merge() {
     std::stable_sort(balances_.begin(), balances_.end(), [](const Balance& a, const Balance& b) {
@@ -174,54 +118,7 @@ class Checker {
     receive->count += n;
   }
 
-  // Handles one destination at a time. The remaining sends go to receives of any tag from that source, then to receives
-  // of that tag from any source. Receives of any tag and source take the rest. If the first two kinds compete, this
-  // order may fail although another order works. In that case only the totals must agree.
-  void check_balances() {
-    merge();
-    std::map<std::tuple<u32, u32, i32>, Balance*> wildcards;
-    std::vector<i64> sum(program_.ranks, 0);
-    std::vector<u8> kinds(program_.ranks, 0);
-    for (Balance& b : balances_) {
-      sum[b.destination] += b.count;
-      if (b.source != kAnySource && b.tag != kAnyTag) continue;
-      wildcards[b.key()] = &b;
-      kinds[b.destination] |= b.source != kAnySource ? 1 : b.tag != kAnyTag ? 2 : 0;
-    }
-    const auto find = [&](u32 source, u32 destination, i32 tag) {
-      const auto found = wildcards.find({source, destination, tag});
-      return found == wildcards.end() ? nullptr : found->second;
-    };
-    if (!wildcards.empty())
-      for (Balance& b : balances_) {
-        absorb(b, find(b.source, b.destination, kAnyTag));
-        absorb(b, find(kAnySource, b.destination, b.tag));
-        absorb(b, find(kAnySource, b.destination, kAnyTag));
-      }
-    const Balance* first = nullptr;  // first by rank, not by source
-    const auto order = [](const Balance& b) {
-      return std::tuple(b.count > 0 ? b.source : b.destination, b.block, b.op);
-    };
-    for (const Balance& b : balances_) {
-      if (b.count == 0 || (kinds[b.destination] == 3 && sum[b.destination] == 0)) continue;
-      if (!first || order(b) < order(*first)) first = &b;
-    }
-    if (!first) return;
-    const bool send = first->count > 0;
-    const Op op{first->bytes,
-                send ? first->destination : first->source,
-                first->tag,
-                send ? OpKind::kSend : OpKind::kReceive,
-                0,
-                0,
-                {}};
-    fail(send ? first->source : first->destination, first->block, first->op,
-         text(op) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
-             std::to_string(send ? first->count : -first->count) + " without a match)");
-  }
-
-  const Program& program_;
-  const std::string& where_;
+  const u32 ranks_;
   std::vector<Balance> balances_;
   std::size_t limit_ = 1 << 16;
 };
@@ -230,6 +127,137 @@ bool same_peers(const Block& a, const Block& b) {
   return std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(),
                     [](const Op& x, const Op& y) { return x.peer == y.peer && x.kind == y.kind && x.tag == y.tag; });
 }
+
+// Saturates at the largest 64-bit number.
+void add(u64& sum, u64 times, u64 each) {
+  sum = static_cast<u64>(std::min<u128>(u128{sum} + u128{times} * each, ~u64{0}));
+}
+
+// Whether all blocks of each run have the same peers in the sample.
+bool runs_repeat_exactly(const Program& program) {
+  Block first, other;
+  for (u32 rank = 0; rank < program.ranks; rank++)
+    for (u64 index = 0, times; index < program.blocks(rank); index += times) {
+      worked(8);
+      times = program.repeats(rank, index);
+      if (times > 1) {
+        first.clear();
+        program.block(rank, index, first);
+      }
+      if (!same_peers_in_run(program, rank, index, times, first, other)) return false;
+    }
+  return true;
+}
+
+// Returns the indices of dependencies that form a cycle, in order, or an empty list. Waiting for a start counts: two
+// operations that wait for each other's start never start.
+std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> dependencies) {
+  // Programs are usually written in order, and forward dependencies form no cycle.
+  if (std::all_of(dependencies.begin(), dependencies.end(), [](const Dependency& d) { return d.before < d.after; }))
+    return {};
+
+  // Repeatedly removes operations without open dependencies. The remaining operations depend on a cycle.
+  std::vector<u32> waits(ops), first(ops + 1), out(dependencies.size());
+  for (const Dependency& d : dependencies) {
+    waits[d.after]++;
+    first[d.before + 1]++;
+  }
+  for (std::size_t op = 0; op < ops; op++) first[op + 1] += first[op];
+  std::vector<u32> fill(first.begin(), first.end() - 1);
+  for (u32 k = 0; k < dependencies.size(); k++) out[fill[dependencies[k].before]++] = k;
+  std::vector<u32> ready;
+  for (u32 op = 0; op < ops; op++)
+    if (waits[op] == 0) ready.push_back(op);
+  for (std::size_t n = 0; n < ready.size(); n++)
+    for (u32 k = first[ready[n]]; k < first[ready[n] + 1]; k++)
+      if (--waits[dependencies[out[k]].after] == 0) ready.push_back(dependencies[out[k]].after);
+  if (ready.size() == ops) return {};
+
+  // Walks backwards from a remaining operation along open dependencies until an operation repeats.
+  std::vector<u32> unmet(ops, kNone), seen(ops, kNone), path;
+  u32 op = kNone;
+  for (u32 k = 0; k < dependencies.size(); k++)
+    if (waits[dependencies[k].before] > 0) {
+      op = dependencies[k].after;
+      unmet[op] = k;
+    }
+  while (seen[op] == kNone) {
+    seen[op] = static_cast<u32>(path.size());
+    path.push_back(unmet[op]);
+    op = dependencies[unmet[op]].before;
+  }
+  std::vector<u32> cycle(path.begin() + seen[op], path.end());
+  std::reverse(cycle.begin(), cycle.end());
+  return cycle;
+}
+
+class Checker {
+ public:
+  Checker(const Program& program, const std::string& where) : program_(program), where_(where) {}
+
+  void run() {
+    const bool alike = runs_repeat_exactly(program_);
+    Matching matching(program_.ranks);
+    Block block;
+    for (u32 rank = 0; rank < program_.ranks; rank++)
+      each_block(program_, rank, block, [&](u64 index, u64& times) {
+        if (!alike) times = 1;
+        worked(4 * (block.ops.size() + block.dependencies.size()));
+        check_block(rank, index, block);
+        for (u32 op = 0; op < block.ops.size(); op++)
+          matching.count(rank, index, op, block.ops[op], static_cast<i64>(times));
+      });
+    const Balance* const left = matching.first();
+    if (!left) return;
+    const bool send = left->count > 0;
+    const u32 rank = send ? left->source : left->destination;
+    block.clear();
+    program_.block(rank, left->block, block);
+    fail(rank, left->block, left->op,
+         text(block.ops[left->op]) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
+             std::to_string(std::abs(left->count)) + " without a match)");
+  }
+
+ private:
+  [[noreturn]] void fail(u32 rank, u64 block, u32 op, const std::string& what) const {
+    const std::string place = program_.where(rank, block, op);
+    throw ConfigError(where_ + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " +
+                      std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
+  }
+
+  void check_block(u32 rank, u64 index, const Block& block) {
+    const u32 ops = static_cast<u32>(block.ops.size());
+    for (u32 k = 0; k < ops; k++) {
+      const Op& op = block.ops[k];
+      if (op.kind == OpKind::kCalc) continue;
+      const bool wildcard = op.kind == OpKind::kReceive && op.peer == kAnySource;
+      if (!wildcard && op.peer >= program_.ranks)
+        fail(rank, index, k, text(op) + ": the program has " + std::to_string(program_.ranks) + " ranks");
+      if (op.tag < 0 && !(op.kind == OpKind::kReceive && op.tag == kAnyTag))
+        fail(rank, index, k, text(op) + ": the tag must be 0 or more");
+    }
+    for (const Dependency& d : block.dependencies)
+      if (d.before >= ops || d.after >= ops)
+        fail(rank, index, std::min(d.after, d.before),
+             "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " +
+                 std::to_string(ops) + " operations");
+    const std::vector<u32> cycle = find_cycle(ops, block.dependencies);
+    if (cycle.empty()) return;
+    std::vector<u32> circle;  // each operation requires the next
+    for (auto k = cycle.rbegin(); k != cycle.rend(); ++k) circle.push_back(block.dependencies[*k].after);
+    std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
+    circle.push_back(circle.front());
+    std::vector<std::string> words;
+    for (const u32 op : circle) {
+      const std::string place = program_.where(rank, index, op);
+      words.push_back(std::to_string(op) + (place.empty() ? "" : " (" + place + ")"));
+    }
+    fail(rank, index, circle.front(), "operations that require each other in a cycle: " + join(words, " requires "));
+  }
+
+  const Program& program_;
+  const std::string& where_;
+};
 
 }  // namespace
 
@@ -245,25 +273,11 @@ bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, c
   return true;
 }
 
-namespace {
-
-// Saturates at the largest 64-bit number.
-void add(u64& sum, u64 times, u64 each) {
-  sum = static_cast<u64>(std::min<u128>(u128{sum} + u128{times} * each, ~u64{0}));
-}
-
-}  // namespace
-
 ProgramTotals totals(const Program& program) {
   ProgramTotals sum;
   Block block;
-  for (u32 rank = 0; rank < program.ranks; rank++) {
-    const u64 blocks = program.blocks(rank);
-    for (u64 index = 0; index < blocks;) {
-      const u64 times = program.repeats(rank, index);
-      block.clear();
-      program.block(rank, index, block);
-      worked(8 + block.ops.size());
+  for (u32 rank = 0; rank < program.ranks; rank++)
+    each_block(program, rank, block, [&](u64, u64 times) {
       for (const Op& op : block.ops) {
         add(sum.operations, times, 1);
         if (op.kind == OpKind::kCalc) add(sum.calc_ns, times, op.size);
@@ -272,9 +286,7 @@ ProgramTotals totals(const Program& program) {
         add(sum.messages, times, 1);
         add(sum.bytes, times, op.size);
       }
-      index += times;
-    }
-  }
+    });
   return sum;
 }
 
@@ -282,14 +294,10 @@ std::vector<u64> bytes_sent(const Program& program) {
   std::vector<u64> bytes(program.ranks, 0);
   Block block;
   for (u32 rank = 0; rank < program.ranks; rank++)
-    for (u64 index = 0, times = 0; index < program.blocks(rank); index += times) {
-      times = program.repeats(rank, index);
-      block.clear();
-      program.block(rank, index, block);
+    each_block(program, rank, block, [&](u64, u64 times) {
       for (const Op& op : block.ops)
         if (op.kind == OpKind::kSend) add(bytes[rank], times, op.size);
-      worked(8 + block.ops.size());
-    }
+    });
   return bytes;
 }
 

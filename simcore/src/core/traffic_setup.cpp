@@ -22,6 +22,13 @@ u64 digest(const Demand& demand) {
   return value;
 }
 
+void check_size(const std::string& where, const Demand& demand, u32 terminals) {
+  const std::string size = std::to_string(demand.terminals);
+  if (demand.terminals != terminals)
+    throw ConfigError(where + "the matrix is " + size + " x " + size + ", but the network has " +
+                      std::to_string(terminals) + " terminals");
+}
+
 namespace {
 
 Pattern pattern_of(const TrafficSpec& spec, const Params& params, const Network& net) {

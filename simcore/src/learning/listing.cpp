@@ -19,24 +19,32 @@ struct Saved {
 Saved save(const Network& net, const State& s, u32 id) {
   Saved saved{s.packets[id], {}, {}};
   if (id < s.details.size()) saved.detail = s.details[id];
-  for (const u32 k : net.packet_memories) {
-    const std::size_t size = net.memories[k].entry_bytes();
-    saved.memories.insert(saved.memories.end(), s.memory[k].data() + id * size, s.memory[k].data() + (id + 1) * size);
-  }
+  save_memories(net, s, id, saved.memories);
   return saved;
 }
 void put_back(const Network& net, State& s, u32 id, const Saved& saved) {
   s.packets[id] = saved.packet;
   if (id < s.details.size()) s.details[id] = saved.detail;
-  const u8* from = saved.memories.data();
-  for (const u32 k : net.packet_memories) {
-    const std::size_t size = net.memories[k].entry_bytes();
-    std::memcpy(s.memory[k].data() + id * size, from, size);
-    from += size;
-  }
+  load_memories(net, s, id, saved.memories.data());
 }
 
 }  // namespace
+
+void save_memories(const Network& net, const State& s, u32 packet, std::vector<u8>& to) {
+  for (const u32 k : net.packet_memories) {
+    const std::size_t size = net.memories[k].entry_bytes();
+    const u8* const entry = s.memory[k].data() + packet * size;
+    to.insert(to.end(), entry, entry + size);
+  }
+}
+
+void load_memories(const Network& net, State& s, u32 packet, const u8* from) {
+  for (const u32 k : net.packet_memories) {
+    const std::size_t size = net.memories[k].entry_bytes();
+    std::memcpy(s.memory[k].data() + packet * size, from, size);
+    from += size;
+  }
+}
 
 std::unique_ptr<const Network> listing_network(const Network& net, const std::string& where) {
   if (net.candidates) return nullptr;

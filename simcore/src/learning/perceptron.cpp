@@ -108,20 +108,6 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
   log_probability = static_cast<float>(std::log((1 - epsilon) * part[chosen] / sum + epsilon / count));
 }
 
-}  // namespace
-
-void shape_policy(PolicyShape& shape, std::vector<u32> layers) {
-  shape.layers = std::move(layers);
-  shape.offsets.clear();
-  shape.size = 0;
-  for (std::size_t l = 0; l + 1 < shape.layers.size(); l++) {
-    shape.offsets.push_back(shape.size);
-    shape.size += std::size_t{shape.layers[l] + 1} * padded(shape.layers[l + 1]);
-  }
-}
-
-namespace {
-
 // Symmetric 8-bit weights with a scale per unit (Jacob et al., CVPR 2018). The scale is a power of two (Jain et al.,
 // MLSys 2020), the least with which the largest weight fits. A product with a power of two is exact in floating point,
 // so the sums equal those over whole numbers, shifted at the end. A rounding error is at most half the scale.
@@ -140,6 +126,16 @@ void round_to_eight_bits(float* weight, u32 inputs, u32 width) {
 }
 
 }  // namespace
+
+void shape_policy(PolicyShape& shape, std::vector<u32> layers) {
+  shape.layers = std::move(layers);
+  shape.offsets.clear();
+  shape.size = 0;
+  for (std::size_t l = 0; l + 1 < shape.layers.size(); l++) {
+    shape.offsets.push_back(shape.size);
+    shape.size += std::size_t{shape.layers[l] + 1} * padded(shape.layers[l + 1]);
+  }
+}
 
 void load_layer(const PolicyShape& shape, u32 l, const float* weight, const float* bias, float* weights) {
   const u32 inputs = shape.layers[l], outputs = shape.layers[l + 1], width = padded(outputs);

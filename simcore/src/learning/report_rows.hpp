@@ -22,6 +22,12 @@ namespace flitgym::learning {
 inline constexpr u32 kLegs = 2;
 inline constexpr float kReportRate = 0.1f;  // of the running means
 
+// Operations of blocks that learn lost times. write() reads an entry. prepare() reads an entry, adds it to the
+// difference of two flight times, and compares sums.
+inline constexpr Operations kLostPerCandidate = {.additions = 1, .comparisons = 1, .reads = 2};
+// learn() subtracts the hop time, takes the error, and adds its product with the rate.
+inline constexpr Operations kLostUpdate = {.multiplications = 1, .additions = 3, .comparisons = 1, .reads = 1};
+
 struct ReportRows {
   u32 places = 1;  // indices of senders that have their own row
   u32 count = 0;
@@ -61,6 +67,22 @@ inline __attribute__((always_inline)) void prefetch_reports(const Network& net, 
   }
 }
 
+// Calls report(i, detail, p, to) for each request of a packet that came from another router. The packet reports to it.
+template <class Report>
+void each_report(const Network& net, State& s, const Batch& b, const ReportRows& rows, u32 tables, Report&& report) {
+  for (u32 i = 0; i < b.count; i++) {
+    prefetch_reports(net, s, b, rows, i, tables);
+    PacketDetail& detail = s.details[b.packet[i]];
+    detail.arrived = b.now;
+    if (net.is_link(net.port(b.router[i], b.in_port[i]))) {
+      const Packet& p = s.packets[b.packet[i]];
+      report(i, detail, p, net.terminal_router[p.destination]);
+    } else {
+      detail.value = -1.0f;
+    }
+  }
+}
+
 // The lowest expected loss over the candidates of request i of the batch, compared with the minimal path. `row` holds
 // the lost time by link of the router.
 inline float least_lost(const Network& net, const Graph& graph, const Batch& b, u32 i, u32 to, const float* row) {
@@ -88,6 +110,12 @@ inline float learned_loss(const Network& net, const State& s, const ReportRows& 
 inline float& report_cell(const Network& net, State& s, u32 port, u32 row) {
   const u32 router = net.router_of_port(port);
   return net.feedback.row(s, router, row)[net.local_port(port) - net.first_link[router]];
+}
+
+// Learns the time lost to queueing from a report.
+inline void learn_lost(const Network& net, State& s, u32 port, u32 row, float target) {
+  float& value = report_cell(net, s, port, row);
+  value += kReportRate * (std::max(target - net.seam->hop_ns[port], 0.0f) - value);
 }
 
 }  // namespace flitgym::learning

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "simcore/types.hpp"
+#include "simcore/error.hpp"
+#include "simcore/params.hpp"
 
 namespace flitgym::topology {
 
@@ -23,5 +24,19 @@ struct Arrangement {
     return group < other(group, d) ? group : group - 1;
   }
 };
+
+// Links of each pair of groups, from the parameters `groups` and `links_per_group_pair` (0: as many as the ports
+// allow). A group has `ports` global ports; `formula` names the parameters whose product this is.
+inline u32 links_of_pair(const std::string& topology, const Params& params, u32 ports, const std::string& formula) {
+  const u32 groups = params.count("groups"), wanted = params.count("links_per_group_pair");
+  if (groups > ports + 1)
+    throw ConfigError("topology." + topology + ".groups: " + std::to_string(groups) + " groups; at most " + formula +
+                      " + 1 = " + std::to_string(ports + 1) + " groups have a link between every pair");
+  const u32 most = ports / (groups - 1);
+  if (wanted > most)
+    throw ConfigError("topology." + topology + ".links_per_group_pair: " + std::to_string(wanted) +
+                      " links per pair of groups, but the ports allow at most " + std::to_string(most));
+  return wanted ? wanted : most;
+}
 
 }  // namespace flitgym::topology

@@ -22,8 +22,10 @@ void each_shortest(const Dragonfly& df, const Network& net, u32 router, u32 to, 
   const u32 ins = df.has_link(to, here) ? df.exit_count(to, here) : 0;
   bool direct = false;
   for (u32 k = 0; k < ins; k++)
-    if (const u32 port = net.channels[net.port(to, in[k])].peer; net.router_of_port(port) == router)
-      visit(net.local_port(port)), direct = true;
+    if (const u32 port = net.channels[net.port(to, in[k])].peer; net.router_of_port(port) == router) {
+      visit(net.local_port(port));
+      direct = true;
+    }
   if (direct) return;
   const u32 outs = ins == 0 || df.has_link(router, there) ? df.exit_count(router, there) : 0;
   for (u32 k = 0; k < outs; k++) visit(out[k]);
@@ -60,8 +62,6 @@ u32 Dragonfly::parallel_hop(const Network& net, u32 router, u32 to, u32 group_to
 
 namespace flitgym::topology::dragonfly {
 
-namespace {
-
 // The place of each link q on the global ports of a group: router * h + port.
 std::vector<u32> places_of(const Dragonfly& df, const std::string& arrangement, u64 seed, u32 group) {
   const u32 a = df.a, h = df.h, g = df.g;
@@ -93,15 +93,7 @@ void wire(const Params& params, Wiring& w) {
   const u32 h = df->h = params.count("global_ports"), g = df->g = params.count("groups");
   df->diameter = 3;
   df->closed = df->estimates = true;
-  if (g > a * h + 1)
-    throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) +
-                      " groups; at most routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
-                      " groups have a link between every pair");
-  const u32 most = g > 1 ? a * h / (g - 1) : 0, wanted = params.count("links_per_group_pair");
-  if (wanted > most)
-    throw ConfigError("topology.dragonfly.links_per_group_pair: " + std::to_string(wanted) +
-                      " links per pair of groups, but the ports allow at most " + std::to_string(most));
-  const u32 links = wanted ? wanted : most;
+  const u32 links = df->links = links_of_pair("dragonfly", params, a * h, "routers_per_group * global_ports");
   const Arrangement arrangement{g, params.text("arrangement")};
 
   const u32 rails = params.count("rails");
@@ -111,7 +103,6 @@ void wire(const Params& params, Wiring& w) {
 
   const u32 radix = p + a - 1 + h;
   w.resize(a * g, radix);
-  df->links = std::max(1u, links);
   df->by_destination = df->links > 1 && params.text("minimal_paths") == "shortest";
   claim_memory(u64{w.routers} * g * (df->links + (links > 1 ? 2 : 0)) + u64{w.routers} * (4 * h + 4),
                "topology.dragonfly",
@@ -195,7 +186,5 @@ const Register<TopologySpec> entry({
     .small =
         {{"terminals_per_router", i64{1}}, {"routers_per_group", i64{3}}, {"global_ports", i64{1}}, {"groups", i64{4}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::dragonfly

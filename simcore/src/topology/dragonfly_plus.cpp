@@ -7,14 +7,11 @@
 // in use, and there are k^4 / 16 + k^2 / 4 terminals.
 #include "simcore/topology/dragonfly_plus.hpp"
 
-#include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "topology/arrangement.hpp"
 
 namespace flitgym::topology::dragonfly_plus {
-
-namespace {
 
 // The links between the groups. The global ports of a group are numbered as on a Dragonfly.
 void wire_groups(const Arrangement& arrangement, DragonflyPlus& df, Wiring& w) {
@@ -37,18 +34,13 @@ void wire_groups(const Arrangement& arrangement, DragonflyPlus& df, Wiring& w) {
 
 void wire(const Params& params, Wiring& w) {
   auto df = std::make_shared<DragonflyPlus>();
-  df->p = params.count("terminals_per_leaf"), df->leaves = params.count("leaves_per_group");
-  df->spines = params.count("spines_per_group"), df->h = params.count("global_ports"), df->g = params.count("groups");
+  df->p = params.count("terminals_per_leaf");
+  df->leaves = params.count("leaves_per_group");
+  df->spines = params.count("spines_per_group");
+  df->h = params.count("global_ports");
+  df->g = params.count("groups");
   const u32 ports = df->spines * df->h;
-  if (df->g > ports + 1)
-    throw ConfigError("topology.dragonfly_plus.groups: " + std::to_string(df->g) +
-                      " groups; at most spines_per_group * global_ports + 1 = " + std::to_string(ports + 1) +
-                      " groups have a link between every pair");
-  const u32 most = ports / (df->g - 1), wanted = params.count("links_per_group_pair");
-  if (wanted > most)
-    throw ConfigError("topology.dragonfly_plus.links_per_group_pair: " + std::to_string(wanted) +
-                      " links per pair of groups, but the ports allow at most " + std::to_string(most));
-  df->links = wanted ? wanted : most;
+  df->links = links_of_pair("dragonfly_plus", params, ports, "spines_per_group * global_ports");
   claim_memory(u64{df->g} * (u64{df->g} * df->links + ports) * 4, "topology.dragonfly_plus",
                "the global links between " + std::to_string(df->g) + " groups");
 
@@ -93,7 +85,5 @@ const Register<TopologySpec> entry({
               {"global_ports", i64{1}},
               {"groups", i64{3}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::dragonfly_plus

@@ -8,17 +8,11 @@
 
 namespace flitgym::topology::fat_tree {
 
-namespace {
-
 // The largest number of levels of switches. The digits of a switch must fit into 64 bits. Terminals and top switches
 // are fewer than 2^26 each, so the ranges max(m_l, w_l) of the digits multiply to less than 2^52. Rounding each range
 // up to a power of 2 adds less than one bit per level.
 constexpr u32 kMostLevels = 10;
 constexpr u64 kMostPorts = u64{1} << 26;
-
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
-  throw ConfigError("topology." + where + ": " + why);
-}
 
 std::string shown(const Params& params, const std::string& key) { return to_string(Value{params.reals(key)}); }
 
@@ -44,12 +38,7 @@ TreeNumbers read_numbers(const Params& params) {
     if (m[l] < 2)
       refuse("fat_tree.children", shown(params, "children") + " gives a switch of level " + std::to_string(l + 1) +
                                       " one child; from level 2 on a switch needs 2 or more");
-  const i64 local = params.integer("local_levels");
-  if (local >= i64{levels})
-    refuse("fat_tree.local_levels", std::to_string(local) + " is more than the " + std::to_string(levels - 1) +
-                                        " levels of cables between switches; -1 = all");
-
-  return {m, w, p, local};
+  return {m, w, p, params.integer("local_levels")};
 }
 
 // Arrays by level; the entries at level 0 and above the top are 0.
@@ -148,17 +137,23 @@ const Register<TopologySpec> entry({
     .small = {{"children", std::vector<double>{2, 2, 3}}, {"parents", std::vector<double>{1, 2, 2}}},
 });
 
-}  // namespace
-
 }  // namespace flitgym::topology::fat_tree
 
 namespace flitgym {
 
+void topology::refuse(const std::string& key, const std::string& why) {
+  throw ConfigError("topology." + key + ": " + why);
+}
+
 std::shared_ptr<FatTree> wire_tree(const std::string& name, const TreeNumbers& numbers, Wiring& w) {
   using namespace topology::fat_tree;
+  using topology::refuse;
   auto tree = std::make_shared<FatTree>();
   take_numbers(name, numbers, *tree);
   const u32 levels = tree->levels;
+  if (numbers.local_levels >= i64{levels})
+    refuse(name + ".local_levels", std::to_string(numbers.local_levels) + " is more than the " +
+                                       std::to_string(levels - 1) + " levels of cables between routers; -1 = all");
   nodes_of(name, *tree, 0);
   tree->first.assign(2, 0);
   tree->spread.assign(1, 1);

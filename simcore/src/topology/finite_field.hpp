@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/error.hpp"
 #include "simcore/types.hpp"
 
 namespace flitgym::topology {
@@ -58,6 +59,21 @@ std::string nearest_valid(u32 q, u32 least, Fits fits) {
     while (!fits(high)) high++;
   }
   return std::to_string(low) + " and " + std::to_string(high);
+}
+
+// The field of the parameter `q` of a topology. Throws ConfigError unless fits(q).
+inline Field field_of(const std::string& topology, u32 q, u32 least = 2, bool (*fits)(u32) = is_prime_power) {
+  if (!fits(q))
+    throw ConfigError("topology." + topology + ".q: " + std::to_string(q) +
+                      " is not a power of a prime; the nearest valid values are " + nearest_valid(q, least, fits));
+  Field field(q);
+  field.find_primitive();
+  return field;
+}
+
+// Position of a value in a sorted list.
+inline u32 place_in(const std::vector<u32>& sorted, u32 value) {
+  return static_cast<u32>(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin());
 }
 
 }  // namespace flitgym::topology

@@ -16,8 +16,6 @@
 
 namespace flitgym::topology::hammingmesh {
 
-namespace {
-
 using Axis = HammingMesh::Axis;
 
 // The tree of a line with 2 `boards` ends.
@@ -119,7 +117,5 @@ const Register<TopologySpec> entry({
     .wire = wire,
     .small = {{"board_width", i64{2}}, {"board_height", i64{1}}, {"boards_x", i64{2}}, {"boards_y", i64{2}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::hammingmesh

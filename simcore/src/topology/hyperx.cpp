@@ -1,6 +1,5 @@
 #include "simcore/topology/hyperx.hpp"
 
-#include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
@@ -10,66 +9,31 @@ namespace {
 
 void wire(const Params& params, Wiring& w) {
   auto hx = std::make_shared<HyperX>();
-  hx->widths = params.counts("widths");
-  hx->key = "topology.hyperx.widths";
-  const u32 dimensions = hx->dimensions = static_cast<u32>(hx->widths.size());
-  if (dimensions == 0)
-    throw ConfigError("topology.hyperx.widths: empty; give the width of each dimension, such as [8, 8, 8]");
-  hx->links = per_dimension(*hx, "topology.hyperx.links", params.counts("links"));
-  const u32 terminals = hx->terminals = params.count("terminals_per_router");
-  hx->diameter = dimensions;
+  shape_lattice(*hx, "topology.hyperx", "widths", params, [&](u32 k) { return (hx->widths[k] - 1) * hx->links[k]; }, w);
+  hx->diameter = hx->dimensions;
   hx->closed = hx->estimates = true;
-  const i64 local = params.integer("local_dimensions");
-  if (local > i64{dimensions})
-    throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " is more than the " +
-                      std::to_string(dimensions) + " dimensions; -1 = all");
-
-  u64 routers = 1, ports = terminals;
-  for (u32 k = 0; k < dimensions; k++) {
-    hx->stride.push_back(static_cast<u32>(routers));
-    hx->base.push_back(static_cast<u32>(ports));
-    routers *= hx->widths[k];
-    ports += u64{hx->widths[k] - 1} * hx->links[k];
-    if (routers >= (u64{1} << 26))
-      throw ConfigError("topology.hyperx.widths: " + std::to_string(routers) +
-                        " routers or more, but the core supports fewer than 67108864");
-  }
-  if (ports > kMaxRadix)
-    throw ConfigError("topology.hyperx: a router would have " + std::to_string(ports) +
-                      " ports, but the core supports at most " + std::to_string(kMaxRadix));
-  w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
-
-  hx->dimension_of_port.assign(ports, HyperX::kNoDimension);
-  hx->offset_of_port.assign(ports, 0);
+  hx->offset_of_port.assign(hx->dimension_of_port.size(), 0);
   u32 bit = 0;
-  for (u32 k = 0; k < dimensions; k++) {
+  for (u32 k = 0; k < hx->dimensions; k++) {
     const u32 bits = static_cast<u32>(std::bit_width(hx->widths[k] - 1));
     hx->field.push_back(bit);
     hx->field_mask.push_back((u64{1} << bits) - 1);
     for (u32 b = 0; b < bits; b++) hx->dimension_of_bit[bit++] = static_cast<u8>(k);
-    for (u32 p = hx->base[k]; p < hx->end_of(k); p++) {
-      hx->dimension_of_port[p] = static_cast<u8>(k);
+    for (u32 p = hx->base[k]; p < hx->end_of(k); p++)
       hx->offset_of_port[p] = static_cast<u8>((p - hx->base[k]) / hx->links[k] + 1);
-    }
   }
   hx->place.assign(w.routers, 0);
-  for (u32 r = 0; r < w.routers; r++, worked(dimensions))
-    for (u32 k = 0; k < dimensions; k++) hx->place[r] |= u64{r / hx->stride[k] % hx->widths[k]} << hx->field[k];
+  for (u32 r = 0; r < w.routers; r++, worked(hx->dimensions))
+    for (u32 k = 0; k < hx->dimensions; k++) hx->place[r] |= u64{r / hx->stride[k] % hx->widths[k]} << hx->field[k];
 
-  // Groups are the planes of the last dimension.
-  w.groups = hx->widths.back();
-  for (u32 r = 0; r < w.routers; r++) {
-    worked(ports);
-    w.router_group[r] = hx->coordinate(r, dimensions - 1);
-    for (u32 t = 0; t < terminals; t++) w.attach_terminal({r, t});
-    for (u32 k = 0; k < dimensions; k++)
-      for (u32 c = hx->coordinate(r, k) + 1; c < hx->widths[k]; c++) {
-        const u32 to = r + (c - hx->coordinate(r, k)) * hx->stride[k];
-        for (u32 link = 0; link < hx->links[k]; link++)
-          w.connect({r, hx->port_to(r, k, c, link)}, {to, hx->port_to(to, k, hx->coordinate(r, k), link)},
-                    {local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal});
-      }
-  }
+  wire_lattice(*hx, params, w, [&](u32 r, u32 k, PortKind kind) {
+    const u32 own = hx->coordinate(r, k);
+    for (u32 c = own + 1; c < hx->widths[k]; c++) {
+      const u32 to = r + (c - own) * hx->stride[k];
+      for (u32 link = 0; link < hx->links[k]; link++)
+        w.connect({r, hx->port_to(r, k, c, link)}, {to, hx->port_to(to, k, own, link)}, {kind});
+    }
+  });
   w.data = hx;
 }
 

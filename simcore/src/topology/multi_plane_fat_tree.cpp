@@ -22,13 +22,7 @@
 
 namespace flitgym::topology::multi_plane_fat_tree {
 
-namespace {
-
-constexpr const char* kName = "multi_plane_fat_tree";
-
-[[noreturn]] void refuse(const std::string& key, const std::string& why) {
-  throw ConfigError("topology.multi_plane_fat_tree." + key + ": " + why);
-}
+const std::string kName = "multi_plane_fat_tree";
 
 TreeNumbers read_numbers(const Params& params) {
   const u32 leaves = params.count("leaves"), spines = params.count("spines");
@@ -43,19 +37,15 @@ TreeNumbers read_numbers(const Params& params) {
     numbers.links.push_back(params.count(links));
   };
   if ((leaves > 1) != (spines > 0))
-    refuse("spines", std::to_string(spines) + " spines for " + std::to_string(leaves) +
-                         " leaves; a plane has 1 leaf and 0 spines, or 2 or more leaves and 1 or more spines");
+    refuse(kName + ".spines", std::to_string(spines) + " spines for " + std::to_string(leaves) +
+                                  " leaves; a plane has 1 leaf and 0 spines, or 2 or more leaves and 1 or more spines");
   if ((pods > 1) != (cores > 0) || (cores > 0 && spines == 0))
-    refuse("cores", std::to_string(cores) + " cores for " + std::to_string(pods) + " pods and " +
-                        std::to_string(spines) +
-                        " spines; a plane has 1 pod and 0 cores, or 2 or more pods, 1 or more spines and 1 or more "
-                        "cores");
+    refuse(kName + ".cores",
+           std::to_string(cores) + " cores for " + std::to_string(pods) + " pods and " + std::to_string(spines) +
+               " spines; a plane has 1 pod and 0 cores, or 2 or more pods, 1 or more spines and 1 or more "
+               "cores");
   if (spines > 0) add_level(leaves, spines, "spine_links");
   if (cores > 0) add_level(pods, cores, "core_links");
-  const auto cables = static_cast<i64>(numbers.children.size()) - 1;
-  if (numbers.local_levels > cables)
-    refuse("local_levels", std::to_string(numbers.local_levels) + " is more than the " + std::to_string(cables) +
-                               " levels of cables between routers; -1 = all");
   return numbers;
 }
 
@@ -100,7 +90,5 @@ const Register<TopologySpec> entry({
               {"leaves", i64{2}},
               {"spines", i64{1}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::multi_plane_fat_tree

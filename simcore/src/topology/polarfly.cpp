@@ -3,22 +3,14 @@
 // In all there are q (q + 1)^2 / 2 links. There is exactly one path of two hops between two routers that
 // are not neighbours. The number of routers approaches the Moore bound q^2 + 2 q + 2 for q + 1 links. Ports: terminals,
 // then the links in the order of the neighbours. A quadric's last port stays unused.
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "topology/polarity_graph.hpp"
 
 namespace flitgym::topology::polarfly {
 
-namespace {
-
 void wire(const Params& params, Wiring& w) {
   const u32 q = params.count("q");
-  Field field(q);
-  if (!field.find_primitive())
-    throw ConfigError("topology.polarfly.q: " + std::to_string(q) +
-                      " is not a power of a prime; the nearest valid values are " +
-                      nearest_valid(q, 2, is_prime_power));
-  const PolarityGraph graph = polarity_graph(field);
+  const PolarityGraph graph = polarity_graph(field_of("polarfly", q));
   const u32 given = params.count("terminals_per_router"), terminals = given ? given : (q + 1) / 2;
   w.resize(static_cast<u32>(graph.next.size()), terminals + q + 1);
   const bool racks = params.text("groups") == "racks";
@@ -30,9 +22,7 @@ void wire(const Params& params, Wiring& w) {
     for (u32 k = 0; k < graph.next[r].size(); k++) {
       const u32 to = graph.next[r][k];
       if (to < r) continue;
-      const auto& back = graph.next[to];
-      const auto at = static_cast<u32>(std::lower_bound(back.begin(), back.end(), r) - back.begin());
-      w.connect({r, terminals + k}, {to, terminals + at},
+      w.connect({r, terminals + k}, {to, terminals + place_in(graph.next[to], r)},
                 {graph.rack[r] == graph.rack[to] ? PortKind::kLocal : PortKind::kGlobal});
     }
   }
@@ -55,7 +45,5 @@ const Register<TopologySpec> entry({
     .wire = wire,
     .small = {{"q", i64{2}}, {"terminals_per_router", i64{1}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::polarfly

@@ -11,13 +11,10 @@
 //
 // With inductive quads every router has q + 1 + d' links, with Paley graphs q + 1 + d', or q + d' in a quadric.
 // Router x n + i is vertex i of supernode x. Ports: terminals, links inside the supernode, links to other supernodes.
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "topology/polarity_graph.hpp"
 
 namespace flitgym::topology::polarstar {
-
-namespace {
 
 struct Supernode {
   std::vector<std::vector<u32>> next;  // [vertices] neighbours
@@ -89,17 +86,9 @@ Supernode supernode_of(const Params& params) {
   return s;
 }
 
-u32 place(const std::vector<u32>& sorted, u32 value) {
-  return static_cast<u32>(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin());
-}
-
 void wire(const Params& params, Wiring& w) {
   const u32 q = params.count("q"), degree = params.count("supernode_degree");
-  Field field(q);
-  if (!field.find_primitive())
-    throw ConfigError("topology.polarstar.q: " + std::to_string(q) +
-                      " is not a power of a prime; the nearest valid values are " +
-                      nearest_valid(q, 2, is_prime_power));
+  const Field field = field_of("polarstar", q);
   const Supernode s = supernode_of(params);
   const PolarityGraph graph = polarity_graph(field);
   const u32 n = s.size(), supernodes = static_cast<u32>(graph.next.size()), links = q + 1 + degree;
@@ -114,10 +103,10 @@ void wire(const Params& params, Wiring& w) {
     for (u32 t = 0; t < terminals; t++) w.attach_terminal({r, t});
     for (u32 k = 0; k < degree; k++)
       if (const u32 j = s.next[i][k]; i < j)
-        w.connect({r, terminals + k}, {x * n + j, terminals + place(s.next[j], i)}, {PortKind::kLocal});
+        w.connect({r, terminals + k}, {x * n + j, terminals + place_in(s.next[j], i)}, {PortKind::kLocal});
     for (u32 k = 0; k < graph.next[x].size(); k++)
       if (const u32 y = graph.next[x][k]; x < y)
-        w.connect({r, outside + k}, {y * n + s.image[i], outside + place(graph.next[y], x)}, {PortKind::kGlobal});
+        w.connect({r, outside + k}, {y * n + s.image[i], outside + place_in(graph.next[y], x)}, {PortKind::kGlobal});
     // A quadric has one neighbour less, so its last port is free for this link.
     if (graph.quadric[x] && s.loops && i < s.image[i])
       w.connect({r, outside + q}, {x * n + s.image[i], outside + q}, {PortKind::kLocal});
@@ -141,7 +130,5 @@ const Register<TopologySpec> entry({
     .wire = wire,
     .small = {{"q", i64{2}}, {"supernode_degree", i64{0}}, {"terminals_per_router", i64{1}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::polarstar

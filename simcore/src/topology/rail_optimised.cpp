@@ -17,29 +17,24 @@
 
 namespace flitgym::topology::rail_optimised {
 
-namespace {
-
-constexpr const char* kName = "rail_optimised";
-
-[[noreturn]] void refuse(const std::string& key, const std::string& why) {
-  throw ConfigError("topology.rail_optimised." + key + ": " + why);
-}
+const std::string kName = "rail_optimised";
 
 // Leaves that share their spines.
 u32 block_of(const Params& params, u32 leaves) {
   const u32 block = params.count("leaves_per_spine"), cores = params.count("cores");
   const std::string given = std::to_string(block), all = std::to_string(leaves);
-  if (leaves < 2) refuse("pods", "one pod with one rail has a single leaf; set pods or rails to 2 or more");
+  if (leaves < 2) refuse(kName + ".pods", "one pod with one rail has a single leaf; set pods or rails to 2 or more");
   if (cores == 0) {
     if (block != 0 && block != leaves)
-      refuse("leaves_per_spine", given + " of the " + all +
-                                     " leaves share their spines, but without cores nothing joins the others; set "
-                                     "cores, or leaves_per_spine to 0");
+      refuse(kName + ".leaves_per_spine",
+             given + " of the " + all +
+                 " leaves share their spines, but without cores nothing joins the others; set "
+                 "cores, or leaves_per_spine to 0");
     return leaves;
   }
   if (block < 2 || block >= leaves || leaves % block)
-    refuse("leaves_per_spine", given + "; with cores it must be a divisor of the " + all +
-                                   " leaves (pods x rails), at least 2 and below " + all);
+    refuse(kName + ".leaves_per_spine", given + "; with cores it must be a divisor of the " + all +
+                                            " leaves (pods x rails), at least 2 and below " + all);
   return block;
 }
 
@@ -56,10 +51,6 @@ void wire(const Params& params, Wiring& w) {
     numbers.parents.push_back(cores);
     numbers.links.push_back(params.count("core_links"));
   }
-  const auto cables = static_cast<i64>(numbers.children.size()) - 1;
-  if (numbers.local_levels > cables)
-    refuse("local_levels", std::to_string(numbers.local_levels) + " is more than the " + std::to_string(cables) +
-                               " levels of cables between switches; -1 = all");
   const auto tree = wire_tree(kName, numbers, w);
 
   claim_memory(u64{leaves} * nodes * 4, "topology.rail_optimised",
@@ -109,7 +100,5 @@ const Register<TopologySpec> entry({
               {"cores", i64{1}},
               {"leaf_order", "rail"}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::rail_optimised

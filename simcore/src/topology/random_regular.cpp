@@ -9,10 +9,9 @@
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "topology/finite_field.hpp"
 
 namespace flitgym::topology::random_regular {
-
-namespace {
 
 struct Draft {
   u64 seed, stream;
@@ -84,7 +83,10 @@ struct Draft {
     reached[0] = 1;
     for (std::size_t at = 0; at < found.size(); at++, worked(degree))
       for (const u32 r : next[found[at]])
-        if (!reached[r]) reached[r] = 1, found.push_back(r);
+        if (!reached[r]) {
+          reached[r] = 1;
+          found.push_back(r);
+        }
     return found.size() == next.size();
   }
 };
@@ -106,10 +108,7 @@ void wire(const Params& params, Wiring& w) {
     Draft draft(params.seed("graph_seed"), attempt, routers, degree);
     if (!draft.fill() || !draft.connected()) continue;
     for (auto& neighbors : draft.next) std::sort(neighbors.begin(), neighbors.end());
-    const auto port = [&](u32 a, u32 b) {
-      return terminals +
-             static_cast<u32>(std::lower_bound(draft.next[a].begin(), draft.next[a].end(), b) - draft.next[a].begin());
-    };
+    const auto port = [&](u32 a, u32 b) { return terminals + place_in(draft.next[a], b); };
     for (u32 r = 0; r < routers; r++, worked(degree * 4)) {
       for (u32 t = 0; t < terminals; t++) w.attach_terminal({r, t});
       for (const u32 to : draft.next[r])
@@ -136,7 +135,5 @@ const Register<TopologySpec> entry({
     .wire = wire,
     .small = {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::random_regular

@@ -8,14 +8,11 @@
 // group of the other subgraph.
 #include <algorithm>
 
-#include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "topology/finite_field.hpp"
 
 namespace flitgym::topology::slim_fly {
-
-namespace {
 
 // The generator sets X and X' (Hafner 2004 for delta = -1).
 std::vector<u32> generators(const Field& field, bool primed) {
@@ -33,12 +30,7 @@ std::vector<u32> generators(const Field& field, bool primed) {
 
 void wire(const Params& params, Wiring& w) {
   const u32 q = params.count("q");
-  Field field(q);
-  if (!field.find_primitive() || q % 4 == 2) {
-    const auto fits = [](u32 n) { return n % 4 != 2 && is_prime_power(n); };
-    throw ConfigError("topology.slim_fly.q: " + std::to_string(q) +
-                      " is not a power of a prime; the nearest valid values are " + nearest_valid(q, 3, fits));
-  }
+  const Field field = field_of("slim_fly", q, 3, [](u32 n) { return n % 4 != 2 && is_prime_power(n); });
   const std::vector<u32> own[2] = {generators(field, false), generators(field, true)};
   const auto inside = static_cast<u32>(own[0].size());
   const u32 given = params.count("terminals_per_router"), terminals = given ? given : (inside + q + 1) / 2;
@@ -78,7 +70,5 @@ const Register<TopologySpec> entry({
     .wire = wire,
     .small = {{"q", i64{3}}, {"terminals_per_router", i64{1}}},
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::slim_fly

@@ -13,67 +13,33 @@ constexpr u32 kMostHops = 254;  // highest hop count of a packet
 
 void wire(const std::string& section, const Params& params, Wiring& w) {
   auto t = std::make_shared<Torus>();
-  t->key = section + ".sizes";
-  t->widths = params.counts("sizes");
-  const u32 dimensions = t->dimensions = static_cast<u32>(t->widths.size());
-  if (dimensions == 0) throw ConfigError(t->key + ": empty; give the routers along each dimension, such as [8, 8, 8]");
-  t->links = per_dimension(*t, section + ".links", params.counts("links"));
+  shape_lattice(*t, section, "sizes", params, [&](u32 k) { return t->ports_of(k); }, w);
   const std::vector<u32> wrap = per_dimension(*t, section + ".wrap", params.counts("wrap"));
-  const u32 terminals = t->terminals = params.count("terminals_per_router");
-  const i64 local = params.integer("local_dimensions");
-  if (local > i64{dimensions})
-    throw ConfigError(section + ".local_dimensions: " + std::to_string(local) + " is more than the " +
-                      std::to_string(dimensions) + " dimensions; -1 = all");
-
-  u64 routers = 1, ports = terminals, diameter = 0;
-  for (u32 k = 0; k < dimensions; k++) {
+  u64 diameter = 0;
+  for (u32 k = 0; k < t->dimensions; k++) {
     const u32 width = t->widths[k];
     t->ring.push_back(wrap[k] && width > 2);
-    t->stride.push_back(static_cast<u32>(routers));
-    t->base.push_back(static_cast<u32>(ports));
-    routers *= width;
-    ports += t->ports_of(k);
     diameter += t->ring[k] ? width / 2 : width - 1;
-    if (routers >= (u64{1} << 26))
-      throw ConfigError(t->key + ": " + std::to_string(routers) +
-                        " routers or more, but the core supports fewer than 67108864");
   }
-  if (ports > kMaxRadix)
-    throw ConfigError(
-        section + ": a router would have " + std::to_string(ports) + " ports (" + std::to_string(terminals) +
-        " terminals_per_router, the rest links), but the core supports at most " + std::to_string(kMaxRadix));
   if (diameter > kMostHops)
     throw ConfigError(t->key + ": " + to_string(Value{params.reals("sizes")}) + " has paths of " +
                       std::to_string(diameter) + " hops, but the core counts at most " + std::to_string(kMostHops));
-  w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
   t->diameter = static_cast<u32>(diameter);
   t->closed = t->estimates = true;
+  const std::size_t entries = std::size_t{w.routers} * t->dimensions;
+  claim_memory(entries * sizeof(u16), section, "the coordinates of " + std::to_string(w.routers) + " routers");
+  t->place.reserve(entries);
+  for (u32 r = 0; r < w.routers; r++, worked(t->dimensions))
+    for (u32 k = 0; k < t->dimensions; k++) t->place.push_back(static_cast<u16>(r / t->stride[k] % t->widths[k]));
 
-  t->dimension_of_port.assign(ports, Torus::kNoDimension);
-  for (u32 k = 0; k < dimensions; k++)
-    std::fill_n(t->dimension_of_port.begin() + t->base[k], t->ports_of(k), static_cast<u8>(k));
-  claim_memory(routers * dimensions * sizeof(u16), section,
-               "the coordinates of " + std::to_string(routers) + " routers");
-  t->place.reserve(routers * dimensions);
-  for (u32 r = 0; r < w.routers; r++, worked(dimensions))
-    for (u32 k = 0; k < dimensions; k++) t->place.push_back(static_cast<u16>(r / t->stride[k] % t->widths[k]));
-
-  // Groups are the planes of the last dimension.
-  w.groups = t->widths.back();
-  for (u32 r = 0; r < w.routers; r++) {
-    worked(ports);
-    w.router_group[r] = t->coordinate(r, dimensions - 1);
-    for (u32 slot = 0; slot < terminals; slot++) w.attach_terminal({r, slot});
-    for (u32 k = 0; k < dimensions; k++) {
-      const u32 c = t->coordinate(r, k);
-      const bool last = c + 1 == t->widths[k];
-      if (last && !t->ring[k]) continue;
-      const u32 next = last ? r - c * t->stride[k] : r + t->stride[k];
-      for (u32 link = 0; link < t->links[k]; link++)
-        w.connect({r, t->first_port(k, true) + link}, {next, t->first_port(k, false) + link},
-                  {local < 0 || k < local ? PortKind::kLocal : PortKind::kGlobal});
-    }
-  }
+  wire_lattice(*t, params, w, [&](u32 r, u32 k, PortKind kind) {
+    const u32 c = t->coordinate(r, k);
+    const bool last = c + 1 == t->widths[k];
+    if (last && !t->ring[k]) return;
+    const u32 next = last ? r - c * t->stride[k] : r + t->stride[k];
+    for (u32 link = 0; link < t->links[k]; link++)
+      w.connect({r, t->first_port(k, true) + link}, {next, t->first_port(k, false) + link}, {kind});
+  });
   w.data = t;
 }
 

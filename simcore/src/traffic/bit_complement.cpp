@@ -6,8 +6,6 @@
 
 namespace flitgym::traffic::bit_complement {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   return make_partners(net, [&](u32 terminal) { return net.terminals - 1 - terminal; });
 }
@@ -18,7 +16,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::bit_complement

@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::bit_reversal {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const u32 bits = bits_of_terminals("bit_reversal", net);
   return make_partners(net, [&](u32 terminal) {
@@ -21,7 +19,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::bit_reversal

@@ -3,8 +3,6 @@
 
 namespace flitgym::traffic::bit_rotation {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const u32 bits = bits_of_terminals("bit_rotation", net);
   return make_partners(net,
@@ -17,7 +15,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::bit_rotation

@@ -9,22 +9,6 @@
 
 namespace flitgym::traffic {
 
-// A pattern in which every terminal has one partner.
-struct Partners : ComponentData {
-  std::vector<u32> to;  // [terminals]
-};
-inline u32 partner(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32) {
-  return static_cast<const Partners&>(own).to[terminal];
-}
-
-// Tabulates partner_of(terminal) for every terminal of the network.
-template <class Partner>
-std::shared_ptr<const ComponentData> make_partners(const Network& net, Partner partner_of) {
-  auto data = std::make_shared<Partners>();
-  for (u32 t = 0; t < net.terminals; t++) data->to.push_back(partner_of(t));
-  return data;
-}
-
 // Throws if the routers of the network have no coordinates.
 inline const Lattice& need_coordinates(const std::string& pattern, const Network& net) {
   if (const Lattice* grid = find_lattice(net)) return *grid;

@@ -5,8 +5,6 @@
 
 namespace flitgym::traffic::dimension_complement_reverse {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const Lattice& grid = need_coordinates("dimension_complement_reverse", net);
   for (u32 k = 0; k < grid.dimensions / 2; k++)
@@ -24,7 +22,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::dimension_complement_reverse

@@ -1,23 +1,17 @@
 // Named flows: some terminals send to one destination each, and the others are silent. The pattern serves small
 // networks whose best routing is known.
-#include "simcore/error.hpp"
-#include "simcore/registry.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::flows {
 
-namespace {
-
-struct Flows : ComponentData {
-  std::vector<u32> to;  // [terminals] kNone: silent
-  std::size_t count = 0;
-};
-
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
-  auto data = std::make_shared<Flows>();
+  auto data = std::make_shared<Partners>();
   auto sources = params.counts("sources"), destinations = params.counts("destinations");
   if (sources.empty() && destinations.empty())
-    for (u32 t = 0; t < net.terminals; t++)
-      sources.push_back(t), destinations.push_back((t + net.terminals / 2) % net.terminals);
+    for (u32 t = 0; t < net.terminals; t++) {
+      sources.push_back(t);
+      destinations.push_back((t + net.terminals / 2) % net.terminals);
+    }
   if (sources.size() != destinations.size())
     throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " destinations for " +
                       std::to_string(sources.size()) + " sources; a flow has one of each");
@@ -32,18 +26,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
                         " appears twice; a terminal has one flow");
     data->to[sources[k]] = destinations[k];
   }
-  data->count = sources.size();
   return data;
-}
-
-u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32) {
-  return static_cast<const Flows&>(own).to[terminal];
-}
-u32 round_size(const Network&, const ComponentData& own, u64, u32 terminal, u32) {
-  return static_cast<const Flows&>(own).to[terminal] != kNone;
-}
-double sends(const Network&, const ComponentData& own, u32 terminal) {
-  return static_cast<const Flows&>(own).to[terminal] != kNone;
 }
 
 const Register<TrafficSpec> entry({
@@ -56,11 +39,9 @@ const Register<TrafficSpec> entry({
             integer_list("destinations", {}, 0, 1 << 20, "", "destination of each source, in the same order"),
         },
     .setup = setup,
-    .destination = destination,
-    .round_size = round_size,
-    .share = sends,
+    .destination = partner,
+    .round_size = partner_round,
+    .share = partner_share,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::flows

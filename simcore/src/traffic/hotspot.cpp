@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::hotspot {
 
-namespace {
-
 struct Hotspot : ComponentData {
   std::vector<u32> hot;
   double fraction = 0;
@@ -50,7 +48,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = destination,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::hotspot

@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::many_to_many {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto grid = make_grid("many_to_many", params, net);
   if (static_cast<const Grid&>(*grid).nz < 2)
@@ -31,7 +29,5 @@ const Register<TrafficSpec> entry({
     .round_size = round_size,
     .mean_round_size = mean_round_size,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::many_to_many

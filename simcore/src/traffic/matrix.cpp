@@ -9,9 +9,7 @@
 #include "simcore/traffic/demand.hpp"
 #include "simcore/traffic/draws.hpp"
 
-namespace flitgym::traffic {
-
-namespace {
+namespace flitgym::traffic::matrix {
 
 struct Matrix : ComponentData {
   std::vector<u64> first;        // [terminals + 1] index of the first entry of each source
@@ -20,9 +18,7 @@ struct Matrix : ComponentData {
   std::vector<double> share;     // [terminals] rate / greatest rate
 };
 
-[[noreturn]] void refuse(const Demand& demand, const std::string& text) {
-  throw ConfigError("traffic.matrix: " + (demand.name.empty() ? "" : demand.name + ": ") + text);
-}
+std::string where(const Demand& demand) { return "traffic.matrix: " + (demand.name.empty() ? "" : demand.name + ": "); }
 
 // Sorts the entries by source. `Demand` holds them by destination, but a source draws from its row.
 void order_by_source(const Demand& demand, Matrix& data) {
@@ -53,9 +49,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
         "traffic.matrix.file: there is no matrix; name a file (.csv, .npz, .npy or .mtx), or in Python give an array "
         "as 'matrix'");
   const Demand& demand = *net.given_traffic;
-  if (demand.terminals != net.terminals)
-    refuse(demand, "the matrix is " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) +
-                       ", but the network has " + std::to_string(net.terminals) + " terminals");
+  check_size(where(demand), demand, net.terminals);
   auto data = std::make_shared<Matrix>();
   order_by_source(demand, *data);
   data->share.assign(net.terminals, 0);
@@ -63,11 +57,11 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   for (u32 s = 0; s < net.terminals; s++) {
     if (data->first[s] < data->first[s + 1]) data->share[s] = data->until[data->first[s + 1] - 1];
     if (!std::isfinite(data->share[s]))
-      refuse(demand,
-             "the entries of row " + std::to_string(s) + " sum to more than the largest number; scale them down");
+      throw ConfigError(where(demand) + "the entries of row " + std::to_string(s) +
+                        " sum to more than the largest number; scale them down");
     most = std::max(most, data->share[s]);
   }
-  if (most <= 0) refuse(demand, "every entry is 0; at least one entry must be greater");
+  if (most <= 0) throw ConfigError(where(demand) + "every entry is 0; at least one entry must be greater");
   for (double& share : data->share) share /= most;
   return data;
 }
@@ -104,6 +98,4 @@ const Register<TrafficSpec> entry({
     .share = share,
 });
 
-}  // namespace
-
-}  // namespace flitgym::traffic
+}  // namespace flitgym::traffic::matrix

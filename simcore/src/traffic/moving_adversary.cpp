@@ -6,8 +6,6 @@
 
 namespace flitgym::traffic::moving_adversary {
 
-namespace {
-
 TrafficSchedule schedule(const Params& params, const Network& net) {
   const u32 groups = net.groups > 1 ? net.groups : net.routers;
   std::vector<u32> shifts;  // in the order of time, until they repeat
@@ -52,7 +50,5 @@ const Register<TrafficSpec> entry({
         },
     .schedule = schedule,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::moving_adversary

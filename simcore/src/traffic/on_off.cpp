@@ -6,8 +6,6 @@
 
 namespace flitgym::traffic::on_off {
 
-namespace {
-
 TrafficSchedule schedule(const Params& params, const Network& net) {
   const double load = params.real("load"), burst_load = params.real("burst_load"), burst_ns = params.real("burst_ns");
   if (load > burst_load)
@@ -42,7 +40,5 @@ const Register<TrafficSpec> entry({
         },
     .schedule = schedule,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::on_off

@@ -15,12 +15,6 @@
 
 namespace flitgym::traffic::permutation {
 
-namespace {
-
-struct Permutation : ComponentData {
-  std::vector<u32> to;
-};
-
 std::vector<u32> read(const std::string& path, const Network& net) {
   const text::Source source{path, read_plain_file(path, path, "; expected a list of destinations", 1)};
   std::vector<u32> to, line_of(net.terminals, 0), source_of(net.terminals, 0);
@@ -46,7 +40,8 @@ std::vector<u32> read(const std::string& path, const Network& net) {
                    "terminal " + std::to_string(destination) + " is the destination of terminal " +
                        std::to_string(own) + " here and of terminal " + std::to_string(source_of[destination]) +
                        " on line " + std::to_string(line_of[destination]) + expected);
-      line_of[destination] = last = line, source_of[destination] = own;
+      line_of[destination] = last = line;
+      source_of[destination] = own;
       to.push_back(destination);
     }
   }
@@ -56,7 +51,7 @@ std::vector<u32> read(const std::string& path, const Network& net) {
 }
 
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
-  auto data = std::make_shared<Permutation>();
+  auto data = std::make_shared<Partners>();
   if (const std::string& path = params.text("file"); !path.empty()) {
     data->to = read(path, net);
     return data;
@@ -69,10 +64,6 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return data;
 }
 
-u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32) {
-  return static_cast<const Permutation&>(own).to[terminal];
-}
-
 const Register<TrafficSpec> entry({
     .name = "permutation",
     .summary = "every terminal to one other terminal, drawn once or from a file",
@@ -81,9 +72,7 @@ const Register<TrafficSpec> entry({
                       "instead of a draw: a file with the destination of each terminal, in order, separated by blanks, "
                       "commas or line breaks")},
     .setup = setup,
-    .destination = destination,
+    .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::permutation

@@ -7,8 +7,6 @@
 
 namespace flitgym::traffic::phases {
 
-namespace {
-
 constexpr const char* kKey = "traffic.phases.phases";
 
 // The values of a phase that are not parameters of its pattern.
@@ -82,7 +80,5 @@ const Register<TrafficSpec> entry({
         },
     .schedule = schedule,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::phases

@@ -6,14 +6,8 @@
 
 namespace flitgym::traffic::random_bisection {
 
-namespace {
-
-struct RandomBisection : ComponentData {
-  std::vector<u32> to;  // [terminals] kNone: silent
-};
-
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
-  auto data = std::make_shared<RandomBisection>();
+  auto data = std::make_shared<Partners>();
   std::vector<u32> order(net.terminals);
   const auto seed = params.seed("bisection_seed");
   draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
@@ -24,16 +18,6 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
     if (params.boolean("both_ways")) data->to[order[half + k]] = order[k];
   }
   return data;
-}
-
-u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32) {
-  return static_cast<const RandomBisection&>(own).to[terminal];
-}
-u32 round_size(const Network&, const ComponentData& own, u64, u32 terminal, u32) {
-  return static_cast<const RandomBisection&>(own).to[terminal] != kNone;
-}
-double sends(const Network&, const ComponentData& own, u32 terminal) {
-  return static_cast<const RandomBisection&>(own).to[terminal] != kNone;
 }
 
 const Register<TrafficSpec> entry({
@@ -47,11 +31,9 @@ const Register<TrafficSpec> entry({
             flag("both_ways", false, "each receiver sends back to its sender"),
         },
     .setup = setup,
-    .destination = destination,
-    .round_size = round_size,
-    .share = sends,
+    .destination = partner,
+    .round_size = partner_round,
+    .share = partner_share,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::random_bisection

@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::random_neighbors {
 
-namespace {
-
 struct Neighbors : ComponentData {
   u32 least = 6, most = 20;
 };
@@ -44,7 +42,5 @@ const Register<TrafficSpec> entry({
     .round_size = round_size,
     .mean_round_size = mean_round_size,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::random_neighbors

@@ -3,8 +3,6 @@
 
 namespace flitgym::traffic::shuffle {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const u32 bits = bits_of_terminals("shuffle", net);
   return make_partners(net, [&](u32 terminal) {
@@ -18,7 +16,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::shuffle

@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::stencil_3d {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   return make_grid("stencil_3d", params, net);
 }
@@ -30,7 +28,5 @@ const Register<TrafficSpec> entry({
     .round_size = round_size,
     .mean_round_size = mean_round_size,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::stencil_3d

@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::swap2 {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const Lattice& grid = need_coordinates("swap2", net);
   need_dimensions("swap2", grid, 2);
@@ -23,7 +21,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::swap2

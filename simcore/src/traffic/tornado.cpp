@@ -6,8 +6,6 @@
 
 namespace flitgym::traffic::tornado {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   const Lattice& grid = need_coordinates("tornado", net);
   const std::vector<u32> dimensions = params.counts("dimensions");
@@ -36,7 +34,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::tornado

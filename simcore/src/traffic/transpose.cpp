@@ -3,8 +3,6 @@
 
 namespace flitgym::traffic::transpose {
 
-namespace {
-
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const Lattice& grid = need_coordinates("transpose", net);
   need_dimensions("transpose", grid, 2);
@@ -21,7 +19,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = partner,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::transpose

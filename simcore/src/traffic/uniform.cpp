@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::uniform {
 
-namespace {
-
 struct Uniform : ComponentData {
   bool self = true;
 };
@@ -32,7 +30,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = destination,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::uniform

@@ -4,8 +4,6 @@
 
 namespace flitgym::traffic::uniform_random_bisection {
 
-namespace {
-
 struct Bisection : ComponentData {
   u32 dimension = 0;
 };
@@ -36,7 +34,5 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = destination,
 });
-
-}  // namespace
 
 }  // namespace flitgym::traffic::uniform_random_bisection

@@ -9,6 +9,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/plugins.hpp"
+#include "simcore/program_totals.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 #include "workload/place.hpp"
@@ -89,10 +90,7 @@ void examine(const Program& program, const std::string& where, Workload& w) {
   Block block;
   for (u32 r = 0; r < program.ranks; r++) {
     u64 largest = 0;
-    for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
-      block.clear();
-      program.block(r, k, block);
-      worked(8 + block.ops.size());
+    workload::each_block(program, r, block, [&](u64 k, u64) {
       largest = std::max(largest, std::bit_ceil(block.ops.size()) * sizeof(ActiveOp) +
                                       std::bit_ceil(block.dependencies.size()) * sizeof(u32));
       for (const Op& op : block.ops) {
@@ -106,9 +104,70 @@ void examine(const Program& program, const std::string& where, Workload& w) {
         w.cpus = std::max(w.cpus, u32{op.cpu} + 1);
         w.nics = std::max(w.nics, u32{op.nic} + 1);
       }
-    }
+    });
     w.memory_bytes += largest;
   }
+}
+
+std::vector<ParamSpec> all_workload_params() {
+  const double many = std::numeric_limits<u32>::max();
+  std::vector<ParamSpec> all = {
+      choice(
+          "placement", "random", placement_policies(),
+          "order in which jobs take nodes (terminals with one rank per node): linear = as numbered; random; "
+          "random_router, random_group = whole routers or groups at random; clustered, clustered_router = each job in "
+          "separate groups or routers; fragmented = as numbered with gaps; mapped = by the communication between "
+          "ranks, see mapping"),
+      seed_of("the placement", "placement_seed"),
+      choice(
+          "network", "simulated", {"simulated", "none"},
+          "simulated = messages go through the network; none = messages take the LogGOPS latency, without congestion"),
+      choice("host", "mpi", {"mpi", "loggops"},
+             "cost model of sending and receiving: mpi = an MPI library and its NIC, or loggops"),
+      integer("packet_bytes", 512, 1, 1 << 20, "bytes",
+              "size of a packet; a message and its header are cut into packets of this size, the last one shorter"),
+      choice("nic_order", "message", {"message", "packet"},
+             "order in which a NIC sends: message = one message after the other, packet = packets of all messages in "
+             "turn"),
+      flag("blame", true, "record on every channel which job delays which"),
+      flag("message_matrix", false, "record bytes and times of messages between all pairs of ranks of a job"),
+      integer("loggops_S_bytes", 65535, 0, i64{1} << 40, "bytes",
+              "largest eager message; larger messages wait for their receiver (rendezvous)"),
+      real("loggops_L_ns", 2500, 0, 1e9, "ns", "LogGOPS L: latency (only without a simulated network)"),
+      real("loggops_o_ns", 1500, 0, 1e9, "ns", "LogGOPS o: processor overhead of a message, at each end"),
+      real("loggops_g_ns", 1000, 0, 1e9, "ns", "LogGOPS g: gap between messages at a NIC"),
+      real("loggops_G_ns_per_byte", 6, 0, 1e6, "ns/byte", "LogGOPS G: gap per byte (only without a simulated network)"),
+      real("loggops_O_ns_per_byte", 0, 0, 1e6, "ns/byte", "LogGOPS O: processor overhead per byte"),
+      integer("mpi_eager_bytes", 12000, 0, i64{1} << 40, "bytes",
+              "largest eager message; larger messages wait for their receiver (rendezvous)"),
+      real("mpi_enter_ns", 30, 0, 1e9, "ns", "time to enter a call"),
+      real("mpi_return_ns", 30, 0, 1e9, "ns", "time to return from a call"),
+      real("mpi_send_setup_ns", 24, 0, 1e9, "ns", "setup of a send (13) and its match header (32 bytes, 11)"),
+      real("mpi_receive_setup_ns", 10, 0, 1e9, "ns", "setup for a message that has arrived"),
+      real("mpi_match_ns", 15, 0, 1e9, "ns", "matching time per queue entry searched"),
+      real("mpi_send_copy_ns_per_byte", 0.344, 0, 1e6, "ns/byte", "copy of an eager message by the sender"),
+      real("mpi_receive_copy_ns_per_byte", 0, 0, 1e6, "ns/byte",
+           "copy of an eager message by the receiver (0 in the study's platform file)"),
+      real("mpi_registration_ns", 300, 0, 1e9, "ns",
+           "registration of the memory of a rendezvous message: once at the sender, twice at the receiver"),
+      real("mpi_registration_ns_per_page", 10, 0, 1e9, "ns", "registration per page"),
+      integer("mpi_page_bytes", 4096, 1, 1 << 30, "bytes", "size of a memory page"),
+      real("nic_send_ns", 10, 0, 1e9, "ns", "transfer from host to NIC (5) and transmit engine (5)"),
+      real("nic_receive_ns", 15, 0, 1e9, "ns", "matching at the NIC (10) and transfer from NIC to host (5)"),
+      real("nic_fetch_ns", 205, 0, 1e9, "ns",
+           "answer of a NIC to a fetch: reading from the host (200) and sending (5)"),
+      integer("header_bytes_eager", 45, 0, many, "bytes",
+              "header of an eager message, and of the request of a rendezvous message"),
+      integer("header_bytes_rendezvous", 13, 0, many, "bytes",
+              "header of the fetch and of the data of a rendezvous message"),
+      integer("header_bytes_acknowledge", 15, 0, many, "bytes",
+              "header of the acknowledgement of a rendezvous message"),
+  };
+  // Listed next to the other placement parameters.
+  const std::vector<ParamSpec> of_mapping = rank_mapping() ? rank_mapping()->params() : std::vector<ParamSpec>{};
+  for (const std::vector<ParamSpec>& some : {node_params(), of_mapping})
+    all.insert(all.begin() + 2, some.begin(), some.end());
+  return all;
 }
 
 }  // namespace
@@ -226,71 +285,6 @@ const std::vector<ParamSpec>& common_motif_params() {
   };
   return specs;
 }
-
-namespace {
-
-std::vector<ParamSpec> all_workload_params() {
-  const double many = std::numeric_limits<u32>::max();
-  std::vector<ParamSpec> all = {
-      choice(
-          "placement", "random", placement_policies(),
-          "order in which jobs take nodes (terminals with one rank per node): linear = as numbered; random; "
-          "random_router, random_group = whole routers or groups at random; clustered, clustered_router = each job in "
-          "separate groups or routers; fragmented = as numbered with gaps; mapped = by the communication between "
-          "ranks, see mapping"),
-      seed_of("the placement", "placement_seed"),
-      choice(
-          "network", "simulated", {"simulated", "none"},
-          "simulated = messages go through the network; none = messages take the LogGOPS latency, without congestion"),
-      choice("host", "mpi", {"mpi", "loggops"},
-             "cost model of sending and receiving: mpi = an MPI library and its NIC, or loggops"),
-      integer("packet_bytes", 512, 1, 1 << 20, "bytes",
-              "size of a packet; a message and its header are cut into packets of this size, the last one shorter"),
-      choice("nic_order", "message", {"message", "packet"},
-             "order in which a NIC sends: message = one message after the other, packet = packets of all messages in "
-             "turn"),
-      flag("blame", true, "record on every channel which job delays which"),
-      flag("message_matrix", false, "record bytes and times of messages between all pairs of ranks of a job"),
-      integer("loggops_S_bytes", 65535, 0, i64{1} << 40, "bytes",
-              "largest eager message; larger messages wait for their receiver (rendezvous)"),
-      real("loggops_L_ns", 2500, 0, 1e9, "ns", "LogGOPS L: latency (only without a simulated network)"),
-      real("loggops_o_ns", 1500, 0, 1e9, "ns", "LogGOPS o: processor overhead of a message, at each end"),
-      real("loggops_g_ns", 1000, 0, 1e9, "ns", "LogGOPS g: gap between messages at a NIC"),
-      real("loggops_G_ns_per_byte", 6, 0, 1e6, "ns/byte", "LogGOPS G: gap per byte (only without a simulated network)"),
-      real("loggops_O_ns_per_byte", 0, 0, 1e6, "ns/byte", "LogGOPS O: processor overhead per byte"),
-      integer("mpi_eager_bytes", 12000, 0, i64{1} << 40, "bytes",
-              "largest eager message; larger messages wait for their receiver (rendezvous)"),
-      real("mpi_enter_ns", 30, 0, 1e9, "ns", "time to enter a call"),
-      real("mpi_return_ns", 30, 0, 1e9, "ns", "time to return from a call"),
-      real("mpi_send_setup_ns", 24, 0, 1e9, "ns", "setup of a send (13) and its match header (32 bytes, 11)"),
-      real("mpi_receive_setup_ns", 10, 0, 1e9, "ns", "setup for a message that has arrived"),
-      real("mpi_match_ns", 15, 0, 1e9, "ns", "matching time per queue entry searched"),
-      real("mpi_send_copy_ns_per_byte", 0.344, 0, 1e6, "ns/byte", "copy of an eager message by the sender"),
-      real("mpi_receive_copy_ns_per_byte", 0, 0, 1e6, "ns/byte",
-           "copy of an eager message by the receiver (0 in the study's platform file)"),
-      real("mpi_registration_ns", 300, 0, 1e9, "ns",
-           "registration of the memory of a rendezvous message: once at the sender, twice at the receiver"),
-      real("mpi_registration_ns_per_page", 10, 0, 1e9, "ns", "registration per page"),
-      integer("mpi_page_bytes", 4096, 1, 1 << 30, "bytes", "size of a memory page"),
-      real("nic_send_ns", 10, 0, 1e9, "ns", "transfer from host to NIC (5) and transmit engine (5)"),
-      real("nic_receive_ns", 15, 0, 1e9, "ns", "matching at the NIC (10) and transfer from NIC to host (5)"),
-      real("nic_fetch_ns", 205, 0, 1e9, "ns",
-           "answer of a NIC to a fetch: reading from the host (200) and sending (5)"),
-      integer("header_bytes_eager", 45, 0, many, "bytes",
-              "header of an eager message, and of the request of a rendezvous message"),
-      integer("header_bytes_rendezvous", 13, 0, many, "bytes",
-              "header of the fetch and of the data of a rendezvous message"),
-      integer("header_bytes_acknowledge", 15, 0, many, "bytes",
-              "header of the acknowledgement of a rendezvous message"),
-  };
-  // Listed next to the other placement parameters.
-  const std::vector<ParamSpec> of_mapping = rank_mapping() ? rank_mapping()->params() : std::vector<ParamSpec>{};
-  for (const std::vector<ParamSpec>& some : {node_params(), of_mapping})
-    all.insert(all.begin() + 2, some.begin(), some.end());
-  return all;
-}
-
-}  // namespace
 
 const std::vector<ParamSpec>& workload_params() {
   static const std::vector<ParamSpec> specs = all_workload_params();

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "support/tables.hpp"
-#include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/layering.hpp"
 #include "test.hpp"

@@ -71,6 +71,11 @@ void refused(const std::string& goal, const std::string& place, const std::vecto
 void refused_in_rank(const std::string& lines, const std::string& place, const std::vector<std::string>& parts) {
   refused("num_ranks 2\nrank 0 {\n" + lines + "\n}\nrank 1 {\n}\n", place, parts);
 }
+// The same for a program that cannot run, in which the operation at line `line` is named.
+void refused_program(const std::string& goal, u32 line, const std::string& part) {
+  CHECK_THROWS(ConfigError, workload::read_goal(goal, "x.goal"), "x.goal: rank ",
+               "(x.goal:" + std::to_string(line) + ")", part);
+}
 
 // Messages down and up a binary tree.
 std::string tree(u32 ranks) {
@@ -150,9 +155,9 @@ TEST(goal_blank_lines_comments_and_carriage_returns) {
 TEST(goal_labels) {
   refused_in_rank("a: calc 1\na: calc 2", "4:1", {"'a'", "line 3"});
   refused_in_rank("first: calc 1\nfrist requires first", "4:1", {"unknown label 'frist' (did you mean 'first'?)"});
-  refused_in_rank("a: calc 1\na requires b\nb: calc 2", "4:12", {"'b'", "line 5"});
+  refused_in_rank("a: calc 1\na requires b\nb: calc 2", "4:12", {"unknown label 'b'", "of rank 0 above this line"});
   refused("num_ranks 2\nrank 0 {\nmine: calc 1\n}\nrank 1 {\na: calc 1\na requires mine\n}\n", "7:12",
-          {"'mine' belongs to rank 0 (line 3)", "rank 1"});
+          {"unknown label 'mine'", "of rank 1 above this line"});
   refused_in_rank("a: calc 1\na requires a", "4:1", {"'a'", "itself"});
   refused_in_rank("a: calc 1\na requires", "4:11", {"line ends", "a label"});
   CHECK_EQ(text(*workload::read_goal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 2\n}\n", "x")),
@@ -160,11 +165,12 @@ TEST(goal_labels) {
 }
 
 TEST(goal_cycles) {
-  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc requires b\na requires c", "8:1",
-                  {"c (line 5) -> a (line 3) -> b (line 4) -> c (line 5)"});
+  const std::string three = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\nc: calc 1\n";
+  refused_program(three + "b requires a\nc requires b\na requires c\n}\n", 3,
+                  "0 (x.goal:3) requires 2 (x.goal:5) requires 1 (x.goal:4) requires 0 (x.goal:3)");
   // A dependency on a start closes a cycle as well. The operation c only depends on the cycle and is not named.
-  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\na irequires b\nb irequires a\nc requires b", "7:1",
-                  {"a (line 3) -> b (line 4) -> a (line 3)"});
+  refused_program(three + "a irequires b\nb irequires a\nc requires b\n}\n", 3,
+                  "0 (x.goal:3) requires 1 (x.goal:4) requires 0 (x.goal:3)");
   CHECK_EQ(only("a: calc 1\nb: calc 1\na requires b\n").dependencies.size(), 1u);
 }
 
@@ -172,12 +178,14 @@ TEST(goal_messages_without_partner) {
   const auto two = [](const std::string& zero, const std::string& one) {
     return "num_ranks 2\nrank 0 {\n" + zero + "}\nrank 1 {\n" + one + "}\n";
   };
-  refused(two("s: send 1b to 1 tag 3\n  send 1b to 1 tag 3\n", "recv 1b from 0 tag 3\n"), "4:3",
-          {"receives 1 message from rank 0 with tag 3", "2 are sent"});
-  refused(two("send 1b to 1\n", "recv 1b from 0\nrecv 1b from 0 tag 4\n"), "7:1", {"tag 4", "0 are sent"});
-  refused(two("", "recv 1b from -1\n"), "5:1", {"any rank"});
-  refused(two("send 1b to 1\nsend 1b to 1\n", "recv 1b from -1\n"), "4:1", {"1 message with wildcards", "2"});
-  refused(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), "6:1", {"any rank with tag 2"});
+  refused_program(two("s: send 1b to 1 tag 3\n  send 1b to 1 tag 3\n", "recv 1b from 0 tag 3\n"), 4,
+                  "no receive matches it (1 without a match)");
+  refused_program(two("send 1b to 1\n", "recv 1b from 0\nrecv 1b from 0 tag 4\n"), 7,
+                  "no send matches it (1 without a match)");
+  refused_program(two("", "recv 1b from -1\n"), 5, "no send matches it (1 without a match)");
+  refused_program(two("send 1b to 1\nsend 1b to 1\n", "recv 1b from -1\n"), 4,
+                  "no receive matches it (1 without a match)");
+  refused_program(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), 3, "no receive matches it");
   // Exact receives match first, and receives with wildcards take the rest.
   workload::read_goal(two("send 1b to 1 tag 1\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 0\nrecv 1b from 0\n",
                           "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"),

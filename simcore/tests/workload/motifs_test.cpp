@@ -246,7 +246,7 @@ TEST(programs_that_are_refused) {
         p.of[0][0].require(0, 1), p.of[0][0].require(1, 2), p.of[0][0].require(2, 3), p.of[0][0].require(3, 1),
             p.of[0][0].require(4, 3);
       },
-      {"rank 0", "1 requires 2 requires 3 requires 1"});
+      {"rank 0", "1 (line 2) requires 2 (line 3) requires 3 (line 4) requires 1 (line 2)"});
   refused([](Written& p) { p.of[0][0].send(1, 8, 5), p.of[1][0].receive(0, 8, 6); },
           {"rank 0", "send to rank 1, 8 B, tag 5", "1 without a match"});
   refused([](Written& p) { p.of[0][0].send(1, 8), p.of[0][0].send(1, 9), p.of[1][0].receive(kAnySource, 8); },

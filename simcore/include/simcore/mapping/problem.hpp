@@ -33,6 +33,9 @@ struct Sites {
 // The sites of the given terminals, in the order of the first terminal of each router.
 Sites sites_of(const Network& net, const std::vector<u32>& terminals);
 
+// Hops from every router to router `to` by breadth-first search over the present links. kNone: no path.
+void count_hops(const Network& net, u32 to, std::vector<u32>& hops);
+
 // Functions of Python libraries. The Python binding sets them (bindings/mapping.cpp). A function throws if its library
 // is missing.
 struct MappingLibrary {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/limits.hpp"
 #include "simcore/network.hpp"
 #include "simcore/types.hpp"
 
@@ -33,6 +34,8 @@ struct ChannelGraph {
   std::string topology_name, fingerprint;
   bool damaged = false;  // links are missing, so closed forms of the topology do not hold
 
+  // Claims memory for a table of this network.
+  void claim(u64 bytes, const std::string& what) const { claim_memory(bytes, "topology." + topology_name, what); }
   u32 terminals_at(u32 s) const { return first_terminal[s + 1] - first_terminal[s]; }
   u32 channel(u32 s, u32 local_port) const {
     return local_port < ports ? channel_at[std::size_t{s} * ports + local_port] : kNone;
@@ -48,7 +51,8 @@ ChannelGraph channel_graph(const Network& net, const Graph& present = {});  // o
 // From the sections `topology` and `failures` alone. Throws ConfigError.
 ChannelGraph channel_graph(const Config& config);
 
-// Hops from every switch to switch `to` over the channels of the graph. kNone: not connected.
-void hops_to(const ChannelGraph& g, u32 to, std::vector<u32>& hops);
+// Hops from every switch to the nearest of the switches `to`. kNone: not connected.
+void hops_to(const ChannelGraph& g, const std::vector<u32>& to, std::vector<u32>& hops);
+inline void hops_to(const ChannelGraph& g, u32 to, std::vector<u32>& hops) { hops_to(g, std::vector<u32>{to}, hops); }
 
 }  // namespace flitgym::tables

@@ -48,6 +48,11 @@ struct ForwardingTable {
   u32 classes() const { return lanes ? lanes : layers; }  // VC classes the table needs
   u16& at(u32 s, u32 destination) { return port[std::size_t{s} * destinations() + destination]; }
   u16 at(u32 s, u32 destination) const { return port[std::size_t{s} * destinations() + destination]; }
+  // Channels of a source route.
+  u32 route_length(u32 s, u32 destination) const {
+    const std::size_t at = std::size_t{s} * destinations() + destination;
+    return static_cast<u32>(route_first[at + 1] - route_first[at]);
+  }
   u32 layer_of(u32 source_switch, u32 source_terminal, u32 destination) const {
     switch (layer_by) {
       case LayerBy::kDestination: return layer[destination];

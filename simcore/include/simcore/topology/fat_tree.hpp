@@ -95,11 +95,15 @@ struct TreeNumbers {
   i64 local_levels = -1;  // lower levels of cables between switches that are local; -1: all
 };
 
+namespace topology {
+[[noreturn]] void refuse(const std::string& key, const std::string& why);  // "topology.fat_tree.links: ..."
+}
+
 // src/topology/fat_tree.cpp, for topologies with the structure of a fat tree.
 //
 // Sets the size of the wiring and connects all switches, but attaches no terminals. A group is a subtree below the top.
-// `name` is the name of the topology, for errors. Throws ConfigError for a switch with too many ports, and for too many
-// switches or terminals.
+// `name` is the name of the topology, for errors. Throws ConfigError for a switch with too many ports, for too many
+// switches or terminals, and for too many local levels.
 std::shared_ptr<FatTree> wire_tree(const std::string& name, const TreeNumbers& numbers, Wiring& w);
 // Divides the switches of each level, in their order, among groups of equal size.
 void group_switches(const FatTree& tree, u32 groups, Wiring& w);

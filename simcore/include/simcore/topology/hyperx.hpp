@@ -14,19 +14,14 @@ namespace flitgym {
 // (trunking); T terminals per router. Router x + S_0 (y + S_1 (z + ...)); terminal = router * T + slot. Router-local
 // ports: 0..T-1 terminals, then per dimension the offsets 1..S-1, K links each. An offset leads to the coordinate own +
 // offset (mod S).
-struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
-  std::vector<u32> links;             // [L] K_k
-  std::vector<u32> base;              // [L] first port of the dimension
-  std::vector<u8> dimension_of_port;  // [radix] kNoDimension for terminals
-  std::vector<u8> offset_of_port;     // [radix] neighbour's coordinate - own (mod S_k), 1 .. S_k - 1; 0 for terminals
+struct HyperX final : Lattice {    // L dimensions of widths S, T terminals
+  std::vector<u8> offset_of_port;  // [radix] neighbour's coordinate - own (mod S_k), 1 .. S_k - 1; 0 for terminals
 
   // All coordinates of a router in one word, so that one XOR gives the coordinates in which two routers differ.
   std::vector<u64> place;       // [routers]
   std::vector<u32> field;       // [L] lowest bit of the coordinate
   std::vector<u64> field_mask;  // [L] mask of the coordinate, shifted to bit 0
   u8 dimension_of_bit[64] = {};
-
-  static constexpr u8 kNoDimension = 0xff;
 
   u32 coordinate(u32 router, u32 k) const override {
     return static_cast<u32>(place[router] >> field[k] & field_mask[k]);

@@ -16,13 +16,8 @@ namespace flitgym {
 // lower one (-). A dimension of two routers has one set of links for both. Ports that would lead over the edge of a
 // mesh are unused.
 struct Torus final : Lattice {
-  static constexpr u8 kNoDimension = 0xff;
-
-  std::vector<u32> links;             // [dimensions] parallel links from neighbour to neighbour
-  std::vector<u32> base;              // [dimensions] first port
-  std::vector<u8> ring;               // [dimensions] 1: the dimension is a ring
-  std::vector<u16> place;             // [routers, dimensions] coordinates
-  std::vector<u8> dimension_of_port;  // [radix] kNoDimension for terminals
+  std::vector<u8> ring;    // [dimensions] 1: the dimension is a ring
+  std::vector<u16> place;  // [routers, dimensions] coordinates
 
   const u16* at(u32 router) const { return &place[std::size_t{router} * dimensions]; }
   u32 coordinate(u32 router, u32 k) const override { return at(router)[k]; }

@@ -18,5 +18,7 @@ struct Demand {
   bool empty() const { return first.empty(); }
 };
 u64 digest(const Demand& demand);
+// Throws ConfigError, which begins with `where`, if the demand is for another number of terminals.
+void check_size(const std::string& where, const Demand& demand, u32 terminals);
 
 }  // namespace flitgym

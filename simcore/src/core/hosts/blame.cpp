@@ -49,60 +49,25 @@ inline u64 busy_until_now(const ChannelAccount& account, Cycle now) {
   return account.busy - (passed(account.sending_until, now) ? 0 : account.sending_until - now);
 }
 
-// `count` packets of a job begin or stop waiting for an output.
-inline void begin_waiting(Frame& f, u32 output, u32 job, u32 count) {
+// `count` packets of a job begin to wait for an output; below 0: stop waiting.
+inline void count_waiting(Frame& f, u32 output, u32 job, i32 count) {
   const u32 jobs = f.net.accounted_jobs;
   const std::size_t row = std::size_t{output} * jobs + job;
-  f.s.job_waiting[row] += count;
+  f.s.job_waiting[row] += static_cast<u32>(count);
   const ChannelAccount& account = f.s.job_channels[output];
-  if (f.part.window.open) f.s.wait_blame[row * jobs + account.job] -= count * busy_until_now(account, f.now);
-}
-inline void end_waiting(Frame& f, u32 output, u32 job, u32 count) {
-  const u32 jobs = f.net.accounted_jobs;
-  const std::size_t row = std::size_t{output} * jobs + job;
-  f.s.job_waiting[row] -= count;
-  const ChannelAccount& account = f.s.job_channels[output];
-  if (f.part.window.open) f.s.wait_blame[row * jobs + account.job] += count * busy_until_now(account, f.now);
+  if (f.part.window.open)
+    f.s.wait_blame[row * jobs + account.job] -= static_cast<u64>(i64{count}) * busy_until_now(account, f.now);
 }
 
-}  // namespace
-
-void workload::account_queued(Frame& f, u32 input_vc, u32 packet) {
-  State& s = f.s;
-  const u32 job = s.packets[packet].job;
-  s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + job]++;
-  const InputVc& in = s.input_vcs[input_vc];
-  if (!in.routed()) return;
-  const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
-  if (s.ports[output].stalled) workload::account_stall(f, output);
-  begin_waiting(f, output, job, 1);
-}
-
-void workload::account_routed(Frame& f, u32 input_vc, u32 output) {
+// All packets that are queued in the input VC begin (1) or stop (-1) waiting for an output.
+inline void count_queue(Frame& f, u32 input_vc, u32 output, i32 sign) {
   State& s = f.s;
   if (s.ports[output].stalled) workload::account_stall(f, output);
   const u32 jobs = f.net.accounted_jobs;
   const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
   for (u32 j = 0; j < jobs; j++)
-    if (queued[j]) begin_waiting(f, output, j, queued[j]);
+    if (queued[j]) count_waiting(f, output, j, sign * static_cast<i32>(queued[j]));
 }
-
-void workload::account_unrouted(Frame& f, u32 input_vc, u32 output) {
-  State& s = f.s;
-  if (s.ports[output].stalled) workload::account_stall(f, output);
-  const u32 jobs = f.net.accounted_jobs;
-  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
-  for (u32 j = 0; j < jobs; j++)
-    if (queued[j]) end_waiting(f, output, j, queued[j]);
-}
-
-void workload::account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
-  f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
-  // Ends the wait of the packets behind this one. This packet waits until its head is on the channel.
-  workload::account_unrouted(f, input_vc, output);
-}
-
-namespace {
 
 // Accounts for a flit whose job is that of the previous flit on the channel.
 inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
@@ -143,6 +108,27 @@ __attribute__((noinline)) void sent_by_another(Frame& f, u32 port, u32 vc, Flit 
 }
 
 }  // namespace
+
+void workload::account_queued(Frame& f, u32 input_vc, u32 packet) {
+  State& s = f.s;
+  const u32 job = s.packets[packet].job;
+  s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + job]++;
+  const InputVc& in = s.input_vcs[input_vc];
+  if (!in.routed()) return;
+  const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
+  if (s.ports[output].stalled) workload::account_stall(f, output);
+  count_waiting(f, output, job, 1);
+}
+
+void workload::account_routed(Frame& f, u32 input_vc, u32 output) { count_queue(f, input_vc, output, 1); }
+
+void workload::account_unrouted(Frame& f, u32 input_vc, u32 output) { count_queue(f, input_vc, output, -1); }
+
+void workload::account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
+  f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
+  // Ends the wait of the packets behind this one. This packet waits until its head is on the channel.
+  workload::account_unrouted(f, input_vc, output);
+}
 
 void workload::account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   if (f.net.is_nic(port)) return;

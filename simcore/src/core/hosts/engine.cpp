@@ -42,7 +42,10 @@ class Engine {
       now_ = own_.totals.now = e.when;
       queues_.begin(now_, e.order);
       switch (static_cast<HostAction>(e.action)) {
-        case HostAction::kStartRank: s_.ranks[e.id].started = now_, enter(e.id); break;
+        case HostAction::kStartRank:
+          s_.ranks[e.id].started = now_;
+          enter(e.id);
+          break;
         case HostAction::kReady: ready(e.id); break;
         case HostAction::kBegin: begin(e.id); break;
         case HostAction::kDone: done(e.id); break;
@@ -101,7 +104,10 @@ class Engine {
     Rank& rank = s_.ranks[r];
     const Job& job = job_of(r);
     const u32 n = static_cast<u32>(block.ops.size()), edges = static_cast<u32>(block.dependencies.size());
-    make_room(rank, n, edges);
+    make_room(rank.first_op, rank.op_class, n, own_.ops, own_.free_ops,
+              [&](u32 at) -> u32& { return own_.ops[at].next; });
+    make_room(rank.first_edge, rank.edge_class, edges, own_.edges, own_.free_edges,
+              [&](u32 at) -> u32& { return own_.edges[at]; });
     rank.ops = rank.left = n;
     ActiveOp* const ops = &own_.ops[rank.first_op];
     for (u32 i = 0; i < n; i++) {
@@ -119,7 +125,10 @@ class Engine {
     // Lists the successors of each operation by counting sort.
     auto& end = f_.w.degrees;
     end.assign(n, 0);
-    for (const Dependency& d : block.dependencies) ops[d.before].edges++, ops[d.after].waits++;
+    for (const Dependency& d : block.dependencies) {
+      ops[d.before].edges++;
+      ops[d.after].waits++;
+    }
     u32 at = 0;
     for (u32 i = 0; i < n; i++) {
       ops[i].first_edge = end[i] = at;
@@ -140,37 +149,23 @@ class Engine {
       if (end[i] == 0) free_operation(first + i);
   }
 
-  void make_room(Rank& rank, u32 ops, u32 edges) {
-    const u32 op_class = size_class(ops), edge_class = size_class(edges);
-    if (rank.first_op == kNone || op_class > rank.op_class) {
-      if (rank.first_op != kNone) {
-        own_.ops[rank.first_op].next = own_.free_ops[rank.op_class];
-        own_.free_ops[rank.op_class] = rank.first_op;
-      }
-      u32& head = own_.free_ops[op_class];
-      if (head != kNone) {
-        rank.first_op = head;
-        head = own_.ops[head].next;
-      } else {
-        rank.first_op = static_cast<u32>(own_.ops.size());
-        own_.ops.resize(own_.ops.size() + (std::size_t{1} << op_class));
-      }
-      rank.op_class = op_class;
+  // Reserves room for `count` entries from `first` on. Released rooms of a class form a list through next(first).
+  template <class Entry, class Next>
+  static void make_room(u32& first, u32& own_class, u32 count, std::vector<Entry>& all, std::vector<u32>& released,
+                        Next next) {
+    const u32 wanted = size_class(count);
+    if (first != kNone) {
+      if (wanted <= own_class) return;
+      next(first) = released[own_class];
+      released[own_class] = first;
     }
-    if (rank.first_edge == kNone || edge_class > rank.edge_class) {
-      if (rank.first_edge != kNone) {
-        own_.edges[rank.first_edge] = own_.free_edges[rank.edge_class];
-        own_.free_edges[rank.edge_class] = rank.first_edge;
-      }
-      u32& head = own_.free_edges[edge_class];
-      if (head != kNone) {
-        rank.first_edge = head;
-        head = own_.edges[head];
-      } else {
-        rank.first_edge = static_cast<u32>(own_.edges.size());
-        own_.edges.resize(own_.edges.size() + (std::size_t{1} << edge_class));
-      }
-      rank.edge_class = edge_class;
+    own_class = wanted;
+    first = released[wanted];
+    if (first != kNone) {
+      released[wanted] = next(first);
+    } else {
+      first = static_cast<u32>(all.size());
+      all.resize(all.size() + (std::size_t{1} << wanted));
     }
   }
 
@@ -296,8 +291,12 @@ class Engine {
     };
     if (w_.matrix.ranks) message_begun(w_, s_, own_.messages[m]);
     const u64 worked = from + send_work(h_, op.size);
-    if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
-    else push(from + h_.overhead + h_.latency, HostAction::kArrive, m), count_sent(m);
+    if (h_.network) {
+      push(worked + h_.nic_send, HostAction::kHandOver, m);
+    } else {
+      push(from + h_.overhead + h_.latency, HostAction::kArrive, m);
+      count_sent(f_, own_.messages[m]);
+    }
     if (!eager) return kNoEnd;
     // The call returns as soon as the message is handed over.
     const u64 back = return_work(h_);
@@ -371,7 +370,7 @@ class Engine {
         } else {
           // In LogGOPSim a message meets its receive when the processor starts to handle it, and the receive ends when
           // the processor has finished.
-          count_received(id, from + work);
+          count_received(f_, m, from + work, now_);
           m.served = from + work;
           look_for_receive(id);
         }
@@ -451,28 +450,6 @@ class Engine {
     m.receive_op = op;
     m.transfer = static_cast<u8>(Transfer::kFetch);
     push(take_cpu(destination, m.cpu, work) + work + h_.nic_send, HostAction::kHandOver, id);
-  }
-
-  void count_sent(u32 id) {
-    const Message& m = own_.messages[id];
-    JobTotals& job = own_.job_totals[w_.rank_job[m.source]];
-    job.messages_sent++;
-    job.bytes_sent += m.bytes;
-    count_outstanding(f_, w_.rank_job[m.source], now_, static_cast<i64>(m.bytes));
-    s_.ranks[m.source].bytes_sent += m.bytes;
-  }
-  void count_received(u32 id, u64 when) {
-    const Message& m = own_.messages[id];
-    JobTotals& job = own_.job_totals[w_.rank_job[m.source]];
-    job.messages_received++;
-    job.bytes_received += m.bytes;
-    count_outstanding(f_, w_.rank_job[m.source], now_, -static_cast<i64>(m.bytes));
-    const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>((when - m.begun) / 1000, 0xffffffffu)));
-    own_.message_histogram[std::size_t{w_.rank_job[m.source]} * kHistogramBins + bin]++;
-    job.message_latency += when - m.begun;
-    job.message_latency_max = std::max(job.message_latency_max, when - m.begun);
-    s_.ranks[m.destination].bytes_received += m.bytes;
-    if (w_.matrix.ranks) message_complete(w_, s_, m, when);
   }
 
   Frame& f_;

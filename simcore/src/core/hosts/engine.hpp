@@ -34,6 +34,10 @@ void hand_over(Frame& f, u32 message);  // the current transfer of a message goe
 // Counts bytes of a job: positive when a NIC gets them to send, negative when the receiver has got them. `when` is the
 // time of the event in ps.
 void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes);
+// Count the data of a message: it goes into the network, and it has arrived at `when`. `order` is the `when` of
+// count_outstanding().
+void count_sent(Frame& f, const Message& m);
+void count_received(Frame& f, const Message& m, u64 when, u64 order);
 void settle_outstanding(State& s);                                  // call at the end of a partition window
 u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer);  // number of packets of a transfer
 void fill_from_outbox(Frame& f, u32 terminal);  // moves packets to the NIC's buffer while there is space

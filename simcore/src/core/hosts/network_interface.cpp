@@ -10,12 +10,48 @@
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
 #include "core/hosts/message_matrix.hpp"
-#include "core/hosts/pairs.hpp"
+#include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 
 namespace flitgym::workload {
 
 namespace {
+
+// Pairs of ranks that have exchanged messages: a hash table with open addressing, one per partition. It grows with the
+// number of pairs and never shrinks, because message numbers must not be reused.
+
+// Index at which the search for a pair begins in a table of `size` entries, a power of two.
+std::size_t pair_home(u32 sender, u32 receiver, std::size_t size) {
+  return mix64(u64{sender} << 32 | receiver) & (size - 1);
+}
+
+// Index of a pair, or of the free entry for it. The table must not be empty.
+std::size_t pair_place(const std::vector<Pair>& pairs, u32 sender, u32 receiver) {
+  std::size_t at = pair_home(sender, receiver, pairs.size());
+  while (pairs[at].sender != kNone && (pairs[at].sender != sender || pairs[at].receiver != receiver))
+    at = (at + 1) & (pairs.size() - 1);
+  return at;
+}
+
+void grow_pairs(Hosts& hosts) {
+  std::vector<Pair> larger(hosts.pairs.empty() ? 64 : hosts.pairs.size() * 2, Pair{kNone, kNone, 0, 0, 0, kNone});
+  for (const Pair& pair : hosts.pairs)
+    if (pair.sender != kNone) larger[pair_place(larger, pair.sender, pair.receiver)] = pair;
+  hosts.pairs.swap(larger);
+}
+
+// The reference is valid until the next call.
+Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
+  if (2 * std::size_t{hosts.totals.pairs} >= hosts.pairs.size()) [[unlikely]]
+    grow_pairs(hosts);
+  Pair& pair = hosts.pairs[pair_place(hosts.pairs, sender, receiver)];
+  if (pair.sender == kNone) {
+    pair.sender = sender;
+    pair.receiver = receiver;
+    hosts.totals.pairs++;
+  }
+  return pair;
+}
 
 void queued(Frame& f, u32 terminal) {
   if (f.s.terminals[terminal].left++ == 0) f.part.totals.backlogged++;
@@ -26,6 +62,40 @@ void queued(Frame& f, u32 terminal) {
 PacketRanks ends_of(const Workload& w, const State& s, u32 packet) {
   if (w.shares_nics()) return s.packet_ranks[packet];
   return {w.terminal_rank[s.packets[packet].source], w.terminal_rank[s.packets[packet].destination]};
+}
+
+void add_outstanding(JobTotals& job, i64 bytes) {
+  job.outstanding += static_cast<u64>(bytes);
+  if (bytes > 0) job.outstanding_peak = std::max(job.outstanding_peak, job.outstanding);
+}
+
+// The transfer with this number among those arriving from a rank. kNone: none of its packets has arrived.
+struct Incoming {
+  u32 id, before;
+};
+Incoming incoming(const Hosts& hosts, const Pair& pair, u32 number, bool fetch) {
+  u32 before = kNone, id = pair.incoming;
+  for (; id != kNone; before = id, id = hosts.messages[id].next)
+    if (hosts.messages[id].number == number && (transfer_of(hosts.messages[id]) == Transfer::kFetch) == fetch) break;
+  return {id, before};
+}
+
+void unlink(Hosts& hosts, Pair& pair, const Incoming& one) {
+  (one.before == kNone ? pair.incoming : hosts.messages[one.before].next) = hosts.messages[one.id].next;
+}
+
+u32 first_packet(Frame& f, Pair& pair, const PacketPayload& load) {
+  const u32 id = new_message(f.hosts());
+  Message& m = f.hosts().messages[id];
+  const auto transfer = static_cast<Transfer>(load.transfer);
+  const bool back = from_destination(transfer);
+  const u32 packets = wire_packets(*f.net.workload, load.bytes, transfer);
+  const u32 source = back ? pair.receiver : pair.sender, destination = back ? pair.sender : pair.receiver;
+  m = {load.bytes,      load.begun, 0, source,        destination, load.tag,      load.send_op,
+       load.receive_op, packets,    0, pair.incoming, load.number, load.transfer, 0,
+       load.cpu,        load.nic};
+  pair.incoming = id;
+  return id;
 }
 
 }  // namespace
@@ -44,18 +114,7 @@ void hand_on(Frame& f, u32 id, u64 when, bool by_packet) {
   Hosts& hosts = f.hosts();
   const Message& m = hosts.messages[id];
   if (carries_data(transfer_of(m))) {
-    const u32 j = w.rank_job[m.source];
-    JobTotals& job = hosts.job_totals[j];
-    const u64 latency = when > m.begun ? when - m.begun : 0;
-    job.messages_received++;
-    job.bytes_received += m.bytes;
-    count_outstanding(f, j, by_packet ? 0 : when, -static_cast<i64>(m.bytes));
-    job.message_latency += latency;
-    job.message_latency_max = std::max(job.message_latency_max, latency);
-    const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)));
-    hosts.message_histogram[std::size_t{j} * kHistogramBins + bin]++;
-    f.s.ranks[m.destination].bytes_received += m.bytes;
-    if (w.matrix.ranks) message_complete(w, f.s, m, when);
+    count_received(f, m, when, by_packet ? 0 : when);
     learning::count_delivered(f, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
   }
   push_event(hosts, when + w.host.nic_receive, HostAction::kArrive, id);
@@ -84,18 +143,34 @@ void free_message(Hosts& hosts, u32 id) {
 
 // ---- bytes in transit and their maximum ----
 
-namespace {
-
-void add_outstanding(JobTotals& job, i64 bytes) {
-  job.outstanding += static_cast<u64>(bytes);
-  if (bytes > 0) job.outstanding_peak = std::max(job.outstanding_peak, job.outstanding);
-}
-
-}  // namespace
-
 void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes) {
   if (f.net.partitions() == 1) add_outstanding(f.hosts().job_totals[job], bytes);
   else f.hosts().outstanding.push_back({when, bytes, f.now, job});
+}
+
+void count_sent(Frame& f, const Message& m) {
+  const u32 j = f.net.workload->rank_job[m.source];
+  JobTotals& job = f.hosts().job_totals[j];
+  job.messages_sent++;
+  job.bytes_sent += m.bytes;
+  count_outstanding(f, j, f.hosts().totals.now, static_cast<i64>(m.bytes));
+  f.s.ranks[m.source].bytes_sent += m.bytes;
+}
+
+void count_received(Frame& f, const Message& m, u64 when, u64 order) {
+  const Workload& w = *f.net.workload;
+  const u32 j = w.rank_job[m.source];
+  JobTotals& job = f.hosts().job_totals[j];
+  const u64 latency = when > m.begun ? when - m.begun : 0;
+  job.messages_received++;
+  job.bytes_received += m.bytes;
+  count_outstanding(f, j, order, -static_cast<i64>(m.bytes));
+  job.message_latency += latency;
+  job.message_latency_max = std::max(job.message_latency_max, latency);
+  const u32 bin = histogram_bin(static_cast<u32>(std::min<u64>(latency / 1000, 0xffffffffu)));
+  f.hosts().message_histogram[std::size_t{j} * kHistogramBins + bin]++;
+  f.s.ranks[m.destination].bytes_received += m.bytes;
+  if (w.matrix.ranks) message_complete(w, f.s, m, when);
 }
 
 // Applies changes in the order of time. In each cycle, arrivals count before what hosts send. At equal times,
@@ -123,13 +198,8 @@ void hand_over(Frame& f, u32 id) {
   const Transfer transfer = transfer_of(m);
   const u32 from = sender(m), to = receiver(m), terminal = w.rank_terminal[from];
   if (carries_data(transfer)) {
-    const u32 j = w.rank_job[m.source];
-    JobTotals& job = hosts.job_totals[j];
-    job.messages_sent++;
-    job.bytes_sent += m.bytes;
-    count_outstanding(f, j, hosts.totals.now, static_cast<i64>(m.bytes));
-    s.ranks[m.source].bytes_sent += m.bytes;
-    if (JobPoint* point = job_point(f, j)) {
+    count_sent(f, m);
+    if (JobPoint* point = job_point(f, w.rank_job[m.source])) {
       point->bytes_sent += m.bytes;
       if (from == to) point->bytes_received += m.bytes;
     }
@@ -213,39 +283,6 @@ void fill_from_outbox(Frame& f, u32 terminal) {
 }
 
 // ---- out of the network ----
-
-namespace {
-
-// The transfer with this number among those arriving from a rank. kNone: none of its packets has arrived.
-struct Incoming {
-  u32 id, before;
-};
-Incoming incoming(const Hosts& hosts, const Pair& pair, u32 number, bool fetch) {
-  u32 before = kNone, id = pair.incoming;
-  for (; id != kNone; before = id, id = hosts.messages[id].next)
-    if (hosts.messages[id].number == number && (transfer_of(hosts.messages[id]) == Transfer::kFetch) == fetch) break;
-  return {id, before};
-}
-
-void unlink(Hosts& hosts, Pair& pair, const Incoming& one) {
-  (one.before == kNone ? pair.incoming : hosts.messages[one.before].next) = hosts.messages[one.id].next;
-}
-
-u32 first_packet(Frame& f, Pair& pair, const PacketPayload& load) {
-  const u32 id = new_message(f.hosts());
-  Message& m = f.hosts().messages[id];
-  const auto transfer = static_cast<Transfer>(load.transfer);
-  const bool back = from_destination(transfer);
-  const u32 packets = wire_packets(*f.net.workload, load.bytes, transfer);
-  const u32 source = back ? pair.receiver : pair.sender, destination = back ? pair.sender : pair.receiver;
-  m = {load.bytes,      load.begun, 0, source,        destination, load.tag,      load.send_op,
-       load.receive_op, packets,    0, pair.incoming, load.number, load.transfer, 0,
-       load.cpu,        load.nic};
-  pair.incoming = id;
-  return id;
-}
-
-}  // namespace
 
 void packet_delivered(Frame& f, u32 packet) {
   const Workload& w = *f.net.workload;

@@ -6,8 +6,6 @@
 
 namespace flitgym::learning::observation::path {
 
-namespace {
-
 void write(const Network& net, const State& s, const Asked& asked, float* general, float* slots, u32 stride) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
@@ -38,7 +36,5 @@ const Register<ObservationSpec> entry({
     .local = true,
     .distances = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::path

@@ -6,8 +6,6 @@
 
 namespace flitgym::learning::observation::progress {
 
-namespace {
-
 void write(const Network& net, const State&, const Asked& asked, float* general, float*, u32) {
   const Packet& p = asked.packet;
   general[0] = std::min(p.hops * 0.125f, 4.0f);
@@ -24,7 +22,5 @@ const Register<ObservationSpec> entry({
     .write = write,
     .local = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::progress

@@ -4,30 +4,20 @@
 // network of any size, this is correct.
 #include <algorithm>
 
-#include "simcore/graph.hpp"
-#include "simcore/learning.hpp"
+#include "learning/report_rows.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::learning::observation::q_values {
 
-namespace {
-
-constexpr float kRate = 0.1f;
-// write() reads an entry. prepare() reads an entry, adds it to the difference of two flight times, and compares sums.
-constexpr Operations kPerCandidate = {.additions = 1, .comparisons = 1, .reads = 2};
-// learn() subtracts the hop time, takes the error, and adds its product with the rate.
-constexpr Operations kUpdate = {.multiplications = 1, .additions = 3, .comparisons = 1, .reads = 1};
-
 u32 row_of(const Network& net, u32 to) { return net.seam->region[to]; }
 
 std::shared_ptr<const ComponentData> setup(Network& net) {
-  MemoryShape shape;
-  shape.name = "q_values";
-  shape.meaning = "q_values: ns lost to queueing, (region of the destination) x non-terminal port";
-  shape.rows = net.topology->regions(net);
-  shape.columns = net.link_span;
   net.learns = true;
-  net.feedback = declare_table(net, shape);
+  net.feedback =
+      declare_table(net, {.name = "q_values",
+                          .meaning = "q_values: ns lost to queueing, (region of the destination) x non-terminal port",
+                          .rows = net.topology->regions(net),
+                          .columns = net.link_span});
   return nullptr;
 }
 
@@ -59,12 +49,6 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData*)
   }
 }
 
-void learn(const Network& net, State& s, u32 port, u32 row, float target) {
-  const u32 router = net.router_of_port(port);
-  float& value = net.feedback.row(s, router, row)[net.local_port(port) - net.first_link[router]];
-  value += kRate * (std::max(target - net.seam->hop_ns[port], 0.0f) - value);
-}
-
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const u32 first = net.first_link[asked.router];
   const float* row = net.feedback.row(s, asked.router, row_of(net, asked.to));
@@ -84,13 +68,11 @@ const Register<ObservationSpec> entry({
     .write = write,
     .setup = setup,
     .prepare = prepare,
-    .learn = learn,
+    .learn = learn_lost,
     .lost = lost,
-    .per_candidate = kPerCandidate,
-    .update = kUpdate,
+    .per_candidate = kLostPerCandidate,
+    .update = kLostUpdate,
     .local = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::q_values

@@ -5,12 +5,9 @@
 #include <bit>
 
 #include "learning/hops.hpp"
-#include "learning/relative.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::learning::observation::relative {
-
-namespace {
 
 // Heads of input VCs that request this output now. On a router without output queues, these heads are the queue.
 u32 heads_asking(const Network& net, const State& s, u32 port) {
@@ -51,9 +48,7 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   general[5] = bounded(static_cast<float>(in.count * channels[asked.ports[0]].flit_cycles) * per_cycle);
   general[6] = age / (age + 8.0f);
 
-  const u32 depth = net.router.input_depth, both = depth + net.router.output_depth, vcs = net.vcs,
-            classes = net.routing_facts.classes;
-  const float room = 1.0f / static_cast<float>(both);
+  const float room = 1.0f / static_cast<float>(net.router.input_depth + net.router.output_depth);
   const u32 first_port = net.port(asked.router, 0);
   const u32* const next_routers = &seam.next_router[first_port];
   const float* const hop_ns = &seam.hop_ns[first_port];
@@ -62,12 +57,7 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
     const u32 local = asked.ports[k], next = next_routers[local];
     const float flit = static_cast<float>(channels[local].flit_cycles) * per_cycle;
     const u32 queued = ports[local].queued;
-    // A packet takes the VC of its class with the most space.
-    const OutputVc* const own = output_vcs + net.vc_id(local, 0);
-    const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k],
-              step = asked.classes[k] == kAnyClass ? 1 : classes;
-    u32 least = both;
-    for (u32 vc = first; vc < vcs; vc += step) least = std::min<u32>(least, own[vc].count + depth - own[vc].credits);
+    const u32 least = ahead_in_class(net, output_vcs + net.vc_id(local, 0), asked.classes[k]);
     const auto more_hops = static_cast<float>(1 + way.hops(next)) - static_cast<float>(hops);
     slots[0] = bounded(static_cast<float>(queued) * flit);
     slots[1] = bounded(static_cast<float>(ports[local].load - queued) * flit);
@@ -106,7 +96,5 @@ const Register<ObservationSpec> entry({
     .local = true,
     .distances = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::relative

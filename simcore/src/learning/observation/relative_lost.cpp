@@ -6,34 +6,27 @@
 // The rows of the table: report_rows.hpp.
 #include <algorithm>
 
-#include "learning/relative.hpp"
+#include "learning/hops.hpp"
 #include "learning/report_rows.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::learning::observation::relative_lost {
 
-namespace {
-
-// write() reads an entry. prepare() reads an entry, adds it to the difference of two flight times, and compares sums.
-constexpr Operations kPerCandidate = {.additions = 1, .comparisons = 1, .reads = 2};
-// learn() subtracts the hop time, takes the error, and adds its product with the rate.
-constexpr Operations kUpdate = {.multiplications = 1, .additions = 3, .comparisons = 1, .reads = 1};
 struct Rows : ComponentData {
   ReportRows rows;
 };
 
-std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool by_source) {
+std::shared_ptr<const ComponentData> set_up(Network& net, const std::string& name, bool by_source) {
   auto own = std::make_shared<Rows>();
   own->rows = report_rows(net, by_source);
-  MemoryShape shape;
-  shape.meaning = name + ": ns lost to queueing after the decision, (region of the destination" +
-                  (by_source ? ", index of the sender on its router" : "") +
-                  ", first router or later) x non-terminal port";
-  shape.name = std::move(name);
-  shape.rows = own->rows.count;
-  shape.columns = net.link_span;
   net.learns = true;
-  net.feedback = declare_table(net, shape);
+  net.feedback =
+      declare_table(net, {.name = name,
+                          .meaning = name + ": ns lost to queueing after the decision, (region of the destination" +
+                                     (by_source ? ", index of the sender on its router" : "") +
+                                     ", first router or later) x non-terminal port",
+                          .rows = own->rows.count,
+                          .columns = net.link_span});
   return own;
 }
 
@@ -41,26 +34,12 @@ std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
   const ReportRows& rows = static_cast<const Rows&>(*own).rows;
   const Graph& graph = graph_now(net, s);
-  for (u32 i = 0; i < b.count; i++) {
-    prefetch_reports(net, s, b, rows, i, 1);
-    PacketDetail& detail = s.details[b.packet[i]];
+  each_report(net, s, b, rows, 1, [&](u32 i, PacketDetail& detail, const Packet& p, u32 to) {
     const u32 router = b.router[i];
-    detail.arrived = b.now;
-    if (!net.is_link(net.port(router, b.in_port[i]))) {
-      detail.value = -1.0f;
-      continue;
-    }
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
     detail.row = rows.row(net, p, to, p.hops - 1u);  // row of the previous router
     detail.value =
         router == to ? 0 : least_lost(net, graph, b, i, to, net.feedback.row(s, router, rows.row(net, p, to, p.hops)));
-  }
-}
-
-void learn(const Network& net, State& s, u32 port, u32 row, float target) {
-  float& value = report_cell(net, s, port, row);
-  value += kReportRate * (std::max(target - net.seam->hop_ns[port], 0.0f) - value);
+  });
 }
 
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
@@ -84,10 +63,10 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
       .write = write,
       .setup = setup,
       .prepare = prepare,
-      .learn = learn,
+      .learn = learn_lost,
       .lost = lost,
-      .per_candidate = kPerCandidate,
-      .update = kUpdate,
+      .per_candidate = kLostPerCandidate,
+      .update = kLostUpdate,
       .local = true,
   };
 }
@@ -101,7 +80,5 @@ const Register<ObservationSpec> apart(block("relative_lost_by_source",
                                             "as relative_lost, but learned separately for each index of a sender on "
                                             "its router, which separates persistent flows",
                                             [](Network& net) { return set_up(net, "relative_lost_by_source", true); }));
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::relative_lost

@@ -14,13 +14,10 @@
 #include <limits>
 
 #include "learning/hops.hpp"
-#include "learning/relative.hpp"
 #include "learning/report_rows.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::learning::observation::relative_use {
-
-namespace {
 
 constexpr float kMemory = 3;       // time constant of a link's running mean, in mean hops of the network
 constexpr float kBusy = 0.8f;      // a link above this share is busy
@@ -32,8 +29,6 @@ constexpr float kPrompt = 0.5f, kPackets = 3;
 // write() reads two entries and the use of a link, and computes a price. prepare() reads an entry and computes another
 // price or sum. A price is one product and two additions, behind three comparisons. measure() updates a running mean.
 constexpr Operations kPerCandidate = {.multiplications = 5, .additions = 7, .comparisons = 7, .reads = 3};
-// learn() takes the error, and adds its product with the rate.
-constexpr Operations kUpdate = {.multiplications = 1, .additions = 3, .comparisons = 1, .reads = 1};
 // The trend is the difference from another entry, at least 0. An update changes this entry, too.
 constexpr Operations kTrendPerCandidate = {.additions = 1, .comparisons = 1, .reads = 1};
 constexpr Operations kTrendUpdate = {.multiplications = 1, .additions = 2, .reads = 1};
@@ -57,32 +52,30 @@ template <bool kTrend>
 std::shared_ptr<const ComponentData> setup(Network& net) {
   const std::string name = kTrend ? "relative_use_trend" : "relative_use";
   auto rule = std::make_shared<Rule>();
-  MemoryShape last;
-  last.name = name + "_last";
-  last.meaning =
-      name + ": cycle of the last update of a link's mean, and low 32 bits of the flits that the link had sent";
-  last.per = Per::kPort;
-  last.columns = 2;
-  last.highest = std::numeric_limits<u32>::max();
-  rule->last = declare<u32>(net, last);
-  MemoryShape use;
-  use.name = name + "_link";
-  use.meaning = name + ": share of time in which the link sends, running mean";
-  use.per = Per::kPort;
-  use.highest = 1;
-  rule->use = declare<float>(net, use);
+  rule->last = declare<u32>(
+      net,
+      {.name = name + "_last",
+       .meaning =
+           name + ": cycle of the last update of a link's mean, and low 32 bits of the flits that the link had sent",
+       .per = Per::kPort,
+       .columns = 2,
+       .highest = std::numeric_limits<u32>::max()});
+  rule->use = declare<float>(net, {.name = name + "_link",
+                                   .meaning = name + ": share of time in which the link sends, running mean",
+                                   .per = Per::kPort,
+                                   .highest = 1});
   rule->rows = report_rows(net, true, tables(kTrend));
   net.keeps_flits = true;
   net.learns = true;
-  MemoryShape table;
-  table.name = name;
-  table.meaning = name + ": ns lost to queueing after the decision, then the price of the later links of the path" +
+  net.feedback = declare_table(
+      net,
+      {.name = name,
+       .meaning = name + ": ns lost to queueing after the decision, then the price of the later links of the path" +
                   (kTrend ? ", then the fast mean of the ns" : "") +
                   ", each (region of the destination, index of the sender on its router, first router or later) x "
-                  "non-terminal port";
-  table.rows = rule->rows.count * tables(kTrend);
-  table.columns = net.link_span;
-  net.feedback = declare_table(net, table);
+                  "non-terminal port",
+       .rows = rule->rows.count * tables(kTrend),
+       .columns = net.link_span});
   return rule;
 }
 
@@ -115,27 +108,18 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   const Graph& graph = graph_now(net, s);
   measure(net, s, b, rule);
   const float* const use = rule.use.of(s);
-  for (u32 i = 0; i < b.count; i++) {
-    prefetch_reports(net, s, b, rule.rows, i, tables(kTrend));
-    PacketDetail& detail = s.details[b.packet[i]];
+  each_report(net, s, b, rule.rows, tables(kTrend), [&](u32 i, PacketDetail& detail, const Packet& p, u32 to) {
     const u32 router = b.router[i];
-    detail.arrived = b.now;
-    if (!net.is_link(net.port(router, b.in_port[i]))) {
-      detail.value = -1.0f;
-      continue;
-    }
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
     const bool of_price = p.sequence & 1;
     const u32 table = of_price ? rule.rows.count : 0;
     detail.row = rule.rows.row(net, p, to, p.hops - 1u) + table;  // row of the previous router
     detail.value = 0;
     if (of_price) detail.reward = 0;  // a report of lost time contains the time of the hop; this one does not
-    if (router == to) continue;
+    if (router == to) return;
     const float* const row = net.feedback.row(s, router, rule.rows.row(net, p, to, p.hops) + table);
     if (!of_price) {
       detail.value = least_lost(net, graph, b, i, to, row);
-      continue;
+      return;
     }
     float least = std::numeric_limits<float>::max();
     for (u32 k = b.offsets[i]; k < b.offsets[i + 1]; k++) {
@@ -143,7 +127,7 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
       least = std::min(least, price(use[net.port(router, local)], row[local - net.first_link[router]]));
     }
     detail.value = least;
-  }
+  });
 }
 
 template <bool kTrend>
@@ -213,7 +197,7 @@ ObservationSpec block(std::string name, std::string summary) {
       .learn = learn<kTrend>,
       .lost = lost,
       .per_candidate = kPerCandidate,
-      .update = kUpdate,
+      .update = kLostUpdate,
       .local = true,
       .distances = true,
   };
@@ -233,7 +217,5 @@ const Register<ObservationSpec> settled(block<false>("relative_use",
 
 const Register<ObservationSpec> changing(block<true>("relative_use_trend",
                                                      "as relative_use, and the growth of the lost time"));
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::relative_use

@@ -7,8 +7,6 @@
 
 namespace flitgym::learning::observation::router {
 
-namespace {
-
 void write(const Network& net, const State& s, const Asked& asked, float* general, float*, u32) {
   const float room = 1.0f / static_cast<float>(net.router.input_depth + net.router.output_depth);
   const Port* const ports = &s.ports[net.port(asked.router, 0)];
@@ -35,7 +33,5 @@ const Register<ObservationSpec> entry({
     .write = write,
     .local = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::router

@@ -7,8 +7,6 @@
 
 namespace flitgym::learning::reward::job_slowdown {
 
-namespace {
-
 struct Own : ComponentData {
   Kept<double> slowdown;
 };
@@ -52,7 +50,5 @@ const Register<RewardSpec> entry({
     .setup = setup,
     .delivered = delivered,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::reward::job_slowdown

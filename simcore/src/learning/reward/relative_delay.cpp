@@ -6,12 +6,10 @@
 // system optimum.
 #include <algorithm>
 
-#include "learning/relative.hpp"
+#include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::learning::reward::relative_delay {
-
-namespace {
 
 float reward(const Network& net, const State&, const Closing& c) {
   const auto delay_ns = static_cast<float>((c.now - c.decided) * net.cycle_ns);
@@ -19,18 +17,13 @@ float reward(const Network& net, const State&, const Closing& c) {
   return -(delay_ns + net.seam->toll * lost_ns) / net.seam->hop_scale_ns;
 }
 
-const Register<RewardSpec> entry([] {
-  RewardSpec spec{
-      .name = "relative_delay",
-      .summary =
-          "minus (time to the packet's next decision or its delivery + toll x its part lost to queueing) / mean hop",
-      .at_next_decision = true,
-      .reward = reward,
-  };
-  spec.tolled = true;
-  return spec;
-}());
-
-}  // namespace
+const Register<RewardSpec> entry({
+    .name = "relative_delay",
+    .summary =
+        "minus (time to the packet's next decision or its delivery + toll x its part lost to queueing) / mean hop",
+    .at_next_decision = true,
+    .reward = reward,
+    .tolled = true,
+});
 
 }  // namespace flitgym::learning::reward::relative_delay

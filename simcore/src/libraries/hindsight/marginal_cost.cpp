@@ -28,22 +28,6 @@ constexpr u32 kMostSteps = 1 << 20;
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // the sampling is independent of the simulation's streams
 
-// Copies a single request.
-void copy_request(const Batch& from, u32 i, Batch& to) {
-  const u32 at = to.count++;
-  const auto copy = [&](const auto& a, auto& b) {
-    if (b.size() <= at) b.resize(at + 1);
-    b[at] = a[i];
-  };
-  copy(from.input_vc, to.input_vc);
-  copy(from.packet, to.packet);
-  copy(from.router, to.router);
-  copy(from.in_port, to.in_port);
-  copy(from.in_vc, to.in_vc);
-  copy(from.out_port, to.out_port);
-  copy(from.out_class, to.out_class);
-}
-
 }  // namespace
 
 // Selects the candidates that fill the slots of a request. The first one is minimal. The others follow in their order,
@@ -165,7 +149,7 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
   for (u32 i = 0; i < b.count; i++)
     if (part >= 1 || unit(bits(i)) < part) {
       drawn.push_back(i);
-      copy_request(b, i, listed_);
+      copy_requests(b, i, i + 1, listed_);
     }
   std::vector<Found> found;
   if (!drawn.empty()) {
@@ -184,7 +168,8 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
     if (moments_.size() <= used_) moments_.push_back(std::make_unique<Moment>());
     Moment& moment = *moments_[used_++];
     moment.state = s;
-    copy_requests(b, moment.batch);
+    moment.batch.count = 0;
+    copy_requests(b, 0, b.count, moment.batch);
     moment.delivered = packets_delivered(s);  // includes deliveries of this cycle
   }
   simulation.apply(nullptr, 0);

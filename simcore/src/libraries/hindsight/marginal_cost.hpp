@@ -110,7 +110,8 @@ class MarginalCost {
   RecordedRoutes routes_;
 };
 
-void copy_requests(const Batch& from, Batch& to);
+// Appends the requests begin .. end - 1.
+void copy_requests(const Batch& from, u32 begin, u32 end, Batch& to);
 u64 packets_delivered(const State& state);
 
 }  // namespace flitgym::learning

@@ -1,9 +1,9 @@
 // Forks for marginal cost: the reference run, and the trial of each candidate.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "hindsight/marginal_cost.hpp"
+#include "simcore/learning.hpp"
 #include "simcore/route_computation.hpp"
 #include "simcore/team.hpp"
 
@@ -21,10 +21,9 @@ namespace {
 void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u16 port, u16 vc_class) {
   const u32 id = b.packet[i];
   s.packets[id] = before.packets[id];
-  for (const u32 k : net.packet_memories) {
-    const std::size_t size = net.memories[k].entry_bytes();
-    std::memcpy(s.memory[k].data() + id * size, before.memory[k].data() + id * size, size);
-  }
+  std::vector<u8> memories;
+  save_memories(net, before, id, memories);
+  load_memories(net, s, id, memories.data());
   b.out_port[i] = port;
   b.out_class[i] = vc_class;
   if (net.chosen) net.chosen(net, s, b, i);
@@ -32,18 +31,21 @@ void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u
 
 }  // namespace
 
-void copy_requests(const Batch& from, Batch& to) {
-  to.count = from.count;
-  to.now = from.now;
+void copy_requests(const Batch& from, u32 begin, u32 end, Batch& to) {
+  const u32 count = to.count + (end - begin);
   const auto copy = [&](const auto& a, auto& b) {
-    if (b.size() < from.count) b.resize(from.count);
-    std::copy_n(a.begin(), from.count, b.begin());
+    if (b.size() < count) b.resize(count);
+    std::copy(a.begin() + begin, a.begin() + end, b.begin() + to.count);
   };
   copy(from.input_vc, to.input_vc);
   copy(from.packet, to.packet);
   copy(from.router, to.router);
   copy(from.in_port, to.in_port);
   copy(from.in_vc, to.in_vc);
+  copy(from.out_port, to.out_port);
+  copy(from.out_class, to.out_class);
+  to.count = count;
+  to.now = from.now;
 }
 
 void MarginalCost::note_routes(const State& s, const Batch& b) {
@@ -96,7 +98,8 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
     partition(s, k).window = Window{};
     partition(s, k).window.open = 1;  // counts deliveries
   }
-  copy_requests(moment.batch, w.batch);
+  w.batch.count = 0;
+  copy_requests(moment.batch, 0, moment.batch.count, w.batch);
   w.routes.clear();
   decide(net, s, w.batch);
   force(net, s, w.batch, trial.request, moment.state, out.port[at], out.vc_class[at]);

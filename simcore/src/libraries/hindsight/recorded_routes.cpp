@@ -1,8 +1,8 @@
 #include "hindsight/recorded_routes.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "simcore/learning.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/route_computation.hpp"
 
@@ -34,11 +34,7 @@ void RecordedRoutes::note(const Network& net, const State& s, const Batch& b) {
                            net.learns ? s.details[id].row : 0,
                            net.learns ? s.details[id].value : 0,
                            net.learns ? s.details[id].arrived : 0};
-    for (const u32 k : net.packet_memories) {
-      const std::size_t size = net.memories[k].entry_bytes();
-      const u8* const entry = s.memory[k].data() + id * size;
-      kept_.insert(kept_.end(), entry, entry + size);
-    }
+    save_memories(net, s, id, kept_);
   }
 }
 
@@ -80,12 +76,7 @@ void RecordedRoutes::follow(const Network& net, State& s, Batch& b, u64 but) con
       s.details[id].value = step->value;
       s.details[id].arrived = step->arrived;
     }
-    const u8* from = kept_.data() + step->kept;
-    for (const u32 k : net.packet_memories) {
-      const std::size_t size = net.memories[k].entry_bytes();
-      std::memcpy(s.memory[k].data() + id * size, from, size);
-      from += size;
-    }
+    load_memories(net, s, id, kept_.data() + step->kept);
   }
 }
 

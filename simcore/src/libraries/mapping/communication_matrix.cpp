@@ -24,18 +24,14 @@ CommunicationMatrix communication_matrix(const Program& program) {
   Block block, other;
   for (u32 rank = 0; rank < program.ranks; rank++) {
     touched.clear();
-    for (u64 index = 0, n = program.blocks(rank), times = 0; index < n; index += times) {
-      times = program.repeats(rank, index);
-      block.clear();
-      program.block(rank, index, block);
-      worked(8 + 2 * block.ops.size());
+    each_block(program, rank, block, [&](u64 index, u64& times) {
       if (!same_peers_in_run(program, rank, index, times, block, other)) times = 1;
       for (const Op& op : block.ops) {
         if (op.kind != OpKind::kSend || op.peer == rank || op.size == 0) continue;
         if (row[op.peer] == 0) touched.push_back(op.peer);
         row[op.peer] += static_cast<double>(op.size) * static_cast<double>(times);
       }
-    }
+    });
     std::sort(touched.begin(), touched.end());
     // Rows have similar sizes, so the first one predicts the total memory.
     if (rank == 0)

@@ -5,14 +5,10 @@
 
 namespace flitgym::mapping::in_order {
 
-namespace {
-
 Mapping in_order(const MappingProblem& p) {
   return {p.sites.in_order.begin(), p.sites.in_order.begin() + p.application.vertices()};
 }
 
 const Register<MapperSpec> registration{{"in_order", "ranks in order, on the terminals in the given order", in_order}};
-
-}  // namespace
 
 }  // namespace flitgym::mapping::in_order

@@ -67,44 +67,7 @@ struct RankSets {
         of_rank.push_back(static_cast<u32>(all.size()) - 1);
       }
   }
-
-  // Bytes between the sets.
-  CommunicationMatrix matrix(const CommunicationMatrix& of_ranks) const {
-    CommunicationMatrix sums;
-    sums.ranks = static_cast<u32>(all.size());
-    std::map<u32, double> row;
-    for (u32 k = 0; k < all.size(); k++) {
-      row.clear();
-      for (u32 r = all[k].first; r < all[k].first + all[k].ranks; r++)
-        for (u64 e = of_ranks.first[r]; e < of_ranks.first[r + 1]; e++)
-          if (const u32 to = of_rank[of_ranks.peer[e]]; to != k) row[to] += of_ranks.bytes[e];
-      worked(1 + row.size());
-      for (const auto& [to, bytes] : row) {
-        sums.peer.push_back(to);
-        sums.bytes.push_back(bytes);
-      }
-      sums.first.push_back(sums.peer.size());
-    }
-    return sums;
-  }
 };
-
-// Rows and columns of the given ranks.
-CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u32>& ranks) {
-  std::vector<u32> number(matrix.ranks, kNone);
-  for (u32 k = 0; k < ranks.size(); k++) number[ranks[k]] = k;
-  CommunicationMatrix part;
-  part.ranks = static_cast<u32>(ranks.size());
-  for (const u32 r : ranks) {
-    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
-      if (number[matrix.peer[e]] != kNone) {
-        part.peer.push_back(number[matrix.peer[e]]);
-        part.bytes.push_back(matrix.bytes[e]);
-      }
-    part.first.push_back(part.peer.size());
-  }
-  return part;
-}
 
 std::vector<ParamSpec> mapping_params() {
   std::vector<std::string> sets = {"any"};
@@ -135,7 +98,10 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   const double began = cpu_seconds();
   const CommunicationMatrix of_ranks = matrix_of(jobs);
   const RankSets sets(jobs, nodes.ranks);
-  const CommunicationMatrix matrix = nodes.ranks == 1 ? of_ranks : sets.matrix(of_ranks);
+  // Bytes between the sets.
+  mapping::WeightedGraph application = mapping::application_graph(of_ranks);
+  if (nodes.ranks > 1) application = mapping::quotient(application, sets.of_rank, static_cast<u32>(sets.all.size()));
+  std::vector<u32> scratch(application.vertices(), kNone);
   const auto seed = params.seed("placement_seed");
   std::vector<char> used(nodes.count, 0);
   for (const u32 t : rank_terminal)
@@ -159,8 +125,8 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   double start = 0, refined = 0;  // bytes x hops
   const auto map = [&](const std::vector<u32>& mapped, const std::vector<u32>& terminals) {
     if (mapped.empty()) return;
-    mapping::MappingProblem problem{mapping::application_graph(among(matrix, mapped)),
-                                    mapping::sites_of(net, terminals), seed};
+    mapping::MappingProblem problem{mapping::subgraph(application, mapped, scratch), mapping::sites_of(net, terminals),
+                                    seed};
     const double ready = cpu_seconds();
     const mapping::Mapping first = mapper.map(problem);
     const double done = cpu_seconds();

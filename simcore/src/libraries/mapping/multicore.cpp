@@ -11,8 +11,6 @@
 
 namespace flitgym::mapping::multicore {
 
-namespace {
-
 // Moves vertices out of parts that are too large. It moves the vertex whose move loses the least connection weight, to
 // the part with room to which this vertex has the heaviest connection.
 void rebalance(const WeightedGraph& g, const std::vector<u32>& sizes, std::vector<u32>& part) {
@@ -80,7 +78,5 @@ Mapping multicore(const MappingProblem& p) {
 
 const Register<MapperSpec> registration{
     {"multicore", "ranks in parts as large as the routers (METIS); the parts are placed greedily", multicore}};
-
-}  // namespace
 
 }  // namespace flitgym::mapping::multicore

@@ -33,21 +33,21 @@ WeightedGraph fabric_of(const Network& net) {
   return undirected(net.routers, std::move(edges));
 }
 
-void walk(const WeightedGraph& fabric, u32 from, std::vector<u32>& hops) {
-  hops.assign(fabric.vertices(), kNone);
-  std::vector<u32> found = {from};
-  hops[from] = 0;
-  for (std::size_t at = 0; at < found.size(); at++) {
-    worked(2 + fabric.end(found[at]) - fabric.begin(found[at]));
-    for (u64 e = fabric.begin(found[at]); e < fabric.end(found[at]); e++)
-      if (hops[fabric.peer[e]] == kNone) {
-        hops[fabric.peer[e]] = hops[found[at]] + 1;
-        found.push_back(fabric.peer[e]);
-      }
-  }
-}
-
 }  // namespace
+
+void count_hops(const Network& net, u32 to, std::vector<u32>& hops) {
+  hops.assign(net.routers, kNone);
+  std::vector<u32> found = {to};
+  hops[to] = 0;
+  for (std::size_t at = 0; at < found.size(); at++)
+    each_link(net, *net.graphs[0], found[at], [&](u32 k) {
+      worked(2);
+      const u32 next = net.next_router(net.port(found[at], k));
+      if (hops[next] != kNone) return;
+      hops[next] = hops[found[at]] + 1;
+      found.push_back(next);
+    });
+}
 
 MappingLibrary& mapping_library() {
   static MappingLibrary library;
@@ -83,7 +83,7 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
   const bool known = !g.hops.empty() || (net.topology->closed && !net.damaged);
   std::vector<u32> walked;
   for (u32 a = 0; a < sites.count; a++) {
-    if (!known) walk(sites.fabric, sites.router[a], walked);
+    if (!known) count_hops(net, sites.router[a], walked);
     for (u32 b = 0; b < sites.count; b++) {
       const u32 hops = known ? distance(net, g, sites.router[a], sites.router[b]) : walked[sites.router[b]];
       if (hops > std::numeric_limits<u16>::max())

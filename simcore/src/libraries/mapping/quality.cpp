@@ -5,6 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/limits.hpp"
+#include "simcore/mapping/problem.hpp"
 #include "simcore/tables/walk.hpp"
 
 namespace flitgym::mapping {
@@ -24,15 +25,7 @@ class Hops {
       worked(8 * net_.routers);
       return;
     }
-    std::fill(hops.begin(), hops.end(), kNone);
-    std::vector<u32> found = {to};
-    hops[to] = 0;
-    for (std::size_t at = 0; at < found.size(); at++)
-      each_link(net_, g_, found[at], [&](u32 k) {
-        worked(2);
-        const u32 next = net_.next_router(net_.port(found[at], k));
-        if (hops[next] == kNone) hops[next] = hops[found[at]] + 1, found.push_back(next);
-      });
+    count_hops(net_, to, hops);
   }
 
   // visit(port) for each port of a shortest path, given the hops to the end of the path.
@@ -67,7 +60,9 @@ void weigh(const Network& net, const std::vector<double>& load, double hop_bytes
     links++;
     const double congestion = load[port] * net.channels[port].flit_cycles / net.flit_cycles_host;
     q.mean_congestion += congestion;
-    if (congestion > q.worst_congestion) q.worst_congestion = congestion, q.worst_port = port;
+    if (congestion <= q.worst_congestion) continue;
+    q.worst_congestion = congestion;
+    q.worst_port = port;
   }
   if (links) q.mean_congestion /= links;
 }

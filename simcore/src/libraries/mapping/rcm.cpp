@@ -6,8 +6,6 @@
 
 namespace flitgym::mapping::rcm {
 
-namespace {
-
 Mapping rcm(const MappingProblem& p) {
   if (!mapping_library().reverse_cuthill_mckee)
     throw ConfigError("workload.mapping: rcm needs SciPy, which the core alone does not have; use greedy or recursive");
@@ -23,7 +21,5 @@ Mapping rcm(const MappingProblem& p) {
 }
 
 const Register<MapperSpec> registration{{"rcm", "ranks and routers in reverse Cuthill-McKee order (SciPy)", rcm}};
-
-}  // namespace
 
 }  // namespace flitgym::mapping::rcm

@@ -12,8 +12,6 @@
 
 namespace flitgym::mapping::recursive {
 
-namespace {
-
 constexpr u64 kStream = u64{0x72656375} << 32;
 
 struct Region {
@@ -146,7 +144,5 @@ Mapping recursive(const MappingProblem& p) { return slots_at(p.sites, Recursion(
 
 const Register<MapperSpec> registration{
     {"recursive", "network and ranks are repeatedly cut in two, with little traffic between the halves", recursive}};
-
-}  // namespace
 
 }  // namespace flitgym::mapping::recursive

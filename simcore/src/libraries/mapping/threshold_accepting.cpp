@@ -122,55 +122,48 @@ double first_threshold(const Search& search, u64 steps) {
     u32 rank, slot;
     if (!search.propose(~k, rank, slot)) continue;
     const double change = search.change(rank, slot);
-    if (change > 0) sum += change, worse++;
+    if (change <= 0) continue;
+    sum += change;
+    worse++;
   }
   return worse ? 0.5 * sum / worse : 0;
 }
 
 // One descent from the first threshold to zero, while progress() goes from 0 to 1. The cost is only computed at the end
-// of each round.
-class Descent {
- public:
-  Descent(const MappingProblem& problem, const Mapping& start, u64 seed)
-      : problem_(problem), search_(problem, start, seed), best_(start), least_(hop_bytes(problem, start)) {}
-
-  const Mapping& best() const { return best_; }
-
-  // `threshold`: factor for the first threshold that the start suggests.
-  template <class Progress>
-  void run(u64 steps, double threshold, Progress&& progress) {
-    const double first = threshold * first_threshold(search_, steps);
-    double now = first;
-    u32 round = 0;
-    for (u64 trial = 0;; trial++) {
-      if (trial % kClock == 0) {
-        const double done = progress(trial);
-        if (done >= 1) break;
-        if (const u32 next = static_cast<u32>(done * kRounds); next != round) {
-          round = next;
-          now = first * falling(done);
-          keep_if_better();
-        }
+// of each round. `factor`: of the first threshold that the start suggests.
+template <class Progress>
+Mapping descend(const MappingProblem& problem, const Mapping& start, u64 seed, u64 steps, double factor,
+                Progress&& progress) {
+  Search search(problem, start, seed);
+  Mapping best = start;
+  double least = hop_bytes(problem, start);
+  const auto keep_if_better = [&] {
+    const double cost = hop_bytes(problem, search.mapping());
+    if (cost >= least) return;
+    least = cost;
+    best = search.mapping();
+  };
+  const double first = factor * first_threshold(search, steps);
+  double threshold = first;
+  u32 round = 0;
+  for (u64 trial = 0;; trial++) {
+    if (trial % kClock == 0) {
+      const double done = progress(trial);
+      if (done >= 1) break;
+      if (const u32 next = static_cast<u32>(done * kRounds); next != round) {
+        round = next;
+        threshold = first * falling(done);
+        keep_if_better();
       }
-      worked(16);
-      u32 rank, slot;
-      if (!search_.propose(trial, rank, slot)) continue;
-      if (const double change = search_.change(rank, slot); change < now || change < 0) search_.apply(rank, slot);
     }
-    keep_if_better();
+    worked(16);
+    u32 rank, slot;
+    if (!search.propose(trial, rank, slot)) continue;
+    if (const double change = search.change(rank, slot); change < threshold || change < 0) search.apply(rank, slot);
   }
-
- private:
-  void keep_if_better() {
-    const double cost = hop_bytes(problem_, search_.mapping());
-    if (cost < least_) least_ = cost, best_ = search_.mapping();
-  }
-
-  const MappingProblem& problem_;
-  Search search_;
-  Mapping best_;
-  double least_;
-};
+  keep_if_better();
+  return best;
+}
 
 }  // namespace
 
@@ -179,14 +172,14 @@ Mapping threshold_accepting(const MappingProblem& problem, const Mapping& start,
   Mapping best = start;
   u64 number = 0;
   for (const auto& [share, height] : kParts) {
-    Descent descent(problem, best, draw(problem.seed, kAcceptingStream, number++));
     const auto began = std::chrono::steady_clock::now();
     const double steps = how.seconds > 0 ? kSample : share * static_cast<double>(how.steps);
-    descent.run(static_cast<u64>(steps), height, [&, part = share](u64 trial) {
+    const auto progress = [&, part = share](u64 trial) {
       if (how.seconds <= 0) return static_cast<double>(trial) / std::max(1.0, steps);
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / (part * how.seconds);
-    });
-    best = descent.best();
+    };
+    best = descend(problem, best, draw(problem.seed, kAcceptingStream, number++), static_cast<u64>(steps), height,
+                   progress);
   }
   return best;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "simcore/check_program.hpp"
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 
@@ -28,10 +27,11 @@ i64 checked(const char* column, Column values, std::size_t index, i64 least, i64
   return value;
 }
 
-void check_length(const char* column, Column values, const char* like, Column other) {
-  if (values.size() != other.size())
-    throw ConfigError(std::string(column) + ": has " + std::to_string(values.size()) + " entries and " + like +
-                      " has " + std::to_string(other.size()) + "; expected the same number");
+void check_lengths(const char* like, Column other, std::initializer_list<std::pair<const char*, Column>> columns) {
+  for (const auto& [column, values] : columns)
+    if (values.size() != other.size())
+      throw ConfigError(std::string(column) + ": has " + std::to_string(values.size()) + " entries and " + like +
+                        " has " + std::to_string(other.size()) + "; expected the same number");
 }
 
 class LoopedProgram : public Program {
@@ -42,12 +42,23 @@ class LoopedProgram : public Program {
     ranks = static_cast<u32>(a.ranks);
     claim_memory(ranks * u64{32} + a.op_rank.size() * u64{96} + a.dependency_rank.size() * u64{40}, "ranks",
                  std::to_string(ranks) + " ranks and their operations");
-    check_lengths(a);
+    check_lengths("op_rank", a.op_rank,
+                  {{"op_block", a.op_block},
+                   {"op_kind", a.op_kind},
+                   {"op_size", a.op_size},
+                   {"op_peer", a.op_peer},
+                   {"op_tag", a.op_tag},
+                   {"op_cpu", a.op_cpu}});
+    check_lengths("dependency_rank", a.dependency_rank,
+                  {{"dependency_block", a.dependency_block},
+                   {"dependency_before", a.dependency_before},
+                   {"dependency_after", a.dependency_after},
+                   {"dependency_on_start", a.dependency_on_start}});
+    check_lengths("repeat_rank", a.repeat_rank, {{"repeat_block", a.repeat_block}, {"repeat_count", a.repeat_count}});
     lay_out_blocks(a);
     add_ops(a);
     add_dependencies(a);
     add_repeats(a);
-    check_messages();
   }
 
   u64 blocks(u32 rank) const override {
@@ -76,21 +87,6 @@ class LoopedProgram : public Program {
         .subspan(first_dependency_[block], first_dependency_[block + 1] - first_dependency_[block]);
   }
 
-  static void check_lengths(const ProgramArrays& a) {
-    check_length("op_block", a.op_block, "op_rank", a.op_rank);
-    check_length("op_kind", a.op_kind, "op_rank", a.op_rank);
-    check_length("op_size", a.op_size, "op_rank", a.op_rank);
-    check_length("op_peer", a.op_peer, "op_rank", a.op_rank);
-    check_length("op_tag", a.op_tag, "op_rank", a.op_rank);
-    check_length("op_cpu", a.op_cpu, "op_rank", a.op_rank);
-    check_length("dependency_block", a.dependency_block, "dependency_rank", a.dependency_rank);
-    check_length("dependency_before", a.dependency_before, "dependency_rank", a.dependency_rank);
-    check_length("dependency_after", a.dependency_after, "dependency_rank", a.dependency_rank);
-    check_length("dependency_on_start", a.dependency_on_start, "dependency_rank", a.dependency_rank);
-    check_length("repeat_block", a.repeat_block, "repeat_rank", a.repeat_rank);
-    check_length("repeat_count", a.repeat_count, "repeat_rank", a.repeat_rank);
-  }
-
   // A rank has all blocks up to the last one with an operation. A block number that exceeds the number of operations is
   // refused before memory is allocated.
   void lay_out_blocks(const ProgramArrays& a) {
@@ -104,7 +100,8 @@ class LoopedProgram : public Program {
       count[rank] = std::max(count[rank], block + 1);
     }
     first_block_.assign(1, 0);
-    for (const i64 n : count) worked(), first_block_.push_back(first_block_.back() + static_cast<u64>(n));
+    worked(count.size());
+    for (const i64 n : count) first_block_.push_back(first_block_.back() + static_cast<u64>(n));
   }
 
   // Indices of the entries sorted by block, in the given order within a block. `first` receives the first entry of each
@@ -124,11 +121,8 @@ class LoopedProgram : public Program {
                   std::size_t index) const {
     const auto rank = static_cast<u64>(checked(rank_column, rank_values, index, 0, ranks - i64{1}, "a rank"));
     const u64 blocks_of_rank = first_block_[rank + 1] - first_block_[rank];
-    if (block_values[index] < 0 || static_cast<u64>(block_values[index]) >= blocks_of_rank)
-      throw ConfigError(at(block_column, index) + "rank " + std::to_string(rank) + " has no block " +
-                        std::to_string(block_values[index]) + "; expected one of its " +
-                        std::to_string(blocks_of_rank) + " blocks, counted from 0");
-    return first_block_[rank] + static_cast<u64>(block_values[index]);
+    return first_block_[rank] + static_cast<u64>(checked(block_column, block_values, index, 0,
+                                                         static_cast<i64>(blocks_of_rank) - 1, "a block of its rank"));
   }
 
   void add_ops(const ProgramArrays& a) {
@@ -150,11 +144,8 @@ class LoopedProgram : public Program {
       op.cpu = static_cast<u8>(checked("op_cpu", a.op_cpu, k, 0, 255, "a cpu"));
       if (op.kind != OpKind::kCalc) {
         const i64 any = op.kind == OpKind::kReceive ? -1 : 0;
-        if (a.op_peer[k] < any || a.op_peer[k] >= i64{ranks})
-          throw ConfigError(at("op_peer", k) + "rank " + std::to_string(a.op_peer[k]) +
-                            " does not exist; the program has " + std::to_string(ranks) + " ranks; expected " +
-                            range(any, ranks - i64{1}));
-        op.peer = a.op_peer[k] < 0 ? kAnySource : static_cast<u32>(a.op_peer[k]);
+        const i64 peer = checked("op_peer", a.op_peer, k, any, ranks - i64{1}, "a rank");
+        op.peer = peer < 0 ? kAnySource : static_cast<u32>(peer);
         op.tag = static_cast<i32>(checked("op_tag", a.op_tag, k, any, std::numeric_limits<i32>::max(),
                                           any ? "the tag of a receive" : "the tag of a message"));
       }
@@ -172,28 +163,8 @@ class LoopedProgram : public Program {
       const i64 last = static_cast<i64>(first_op_[block[k] + 1] - first_op_[block[k]]) - 1;
       const i64 before = checked("dependency_before", a.dependency_before, k, 0, last, "an operation of its block");
       const i64 after = checked("dependency_after", a.dependency_after, k, 0, last, "an operation of its block");
-      if (before == after)
-        throw ConfigError(at("dependency_after", k) + "operation " + std::to_string(after) +
-                          " waits for itself; expected another operation of its block");
       const bool on_start = checked("dependency_on_start", a.dependency_on_start, k, 0, 1, "a truth value") == 1;
       dependencies_.push_back({static_cast<u32>(before), static_cast<u32>(after), on_start});
-    }
-
-    for (u64 b = 0; b < first_block_.back(); b++) {
-      worked(8);
-      const auto mine = dependencies(b);
-      const auto cycle = find_cycle(first_op_[b + 1] - first_op_[b], mine);
-      if (cycle.empty()) continue;
-      u64 last = 0;
-      std::string circle = std::to_string(mine[cycle[0]].before);
-      for (const u32 d : cycle) {
-        circle += " -> " + std::to_string(mine[d].after);
-        last = std::max(last, order[first_dependency_[b] + d]);
-      }
-      throw ConfigError(at("dependency_after", last) + "operations of block " +
-                        std::to_string(a.dependency_block[last]) + " of rank " +
-                        std::to_string(a.dependency_rank[last]) + " wait for each other in a cycle: " + circle +
-                        "; expected acyclic dependencies");
     }
   }
 
@@ -211,21 +182,6 @@ class LoopedProgram : public Program {
       u64 sum = 0;
       for (u64 b = first_block_[rank]; b < first_block_[rank + 1]; b++) end_[b] = sum += std::max(u64{1}, count[b]);
     }
-  }
-
-  void check_messages() const {
-    std::vector<Endpoint> endpoints;
-    for (u32 rank = 0; rank < ranks; rank++)
-      for (u64 b = first_block_[rank], begin = 0; b < first_block_[rank + 1]; begin = end_[b++])
-        for (u64 k = first_op_[b]; k < first_op_[b + 1]; k++) {
-          const Op& op = ops_[k];
-          if (op.kind == OpKind::kSend) endpoints.push_back({op.peer, rank, op.tag, true, end_[b] - begin, given_[k]});
-          if (op.kind == OpKind::kReceive)
-            endpoints.push_back({rank, op.peer, op.tag, false, end_[b] - begin, given_[k]});
-        }
-    if (const Unmatched found = find_unmatched(std::move(endpoints)))
-      throw ConfigError(at("op_kind", found.op) + "this message has no matching operation: " + found.why +
-                        "; expected equal numbers of sends and receives per source, destination and tag");
   }
 
   std::vector<u64> first_block_;  // [ranks + 1] first listed block of each rank

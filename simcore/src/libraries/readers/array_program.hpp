@@ -31,7 +31,8 @@ struct ProgramArrays {
   Column repeat_rank, repeat_block, repeat_count;
 };
 
-// Copies the data it needs. Throws ConfigError "op_peer[17]: error; expected value".
+// Copies the data it needs. Throws ConfigError "op_peer[17]: error; expected value". check_program() also finds cycles
+// and messages without a partner.
 std::shared_ptr<const Program> looped_program(const ProgramArrays& arrays);
 
 }  // namespace flitgym::workload

@@ -15,85 +15,6 @@ namespace flitgym {
 
 namespace fabric {
 
-void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value) {
-  if (value.empty()) return;
-  // The bounds are those of router.link_latency_ns_* and router.link_bandwidth_gb_per_s_*.
-  if (key == "latency_ns") {
-    cable.latency_ns = real_number(source, line, "latency_ns", value, 0, 1e6);
-  } else if (key == "bandwidth_gb_per_s") {
-    cable.bandwidth_gb_per_s = real_number(source, line, "bandwidth_gb_per_s", value, 1e-6, 1e6);
-  } else {
-    if (value != "local" && value != "global")
-      fail(source, line,
-           "unknown kind " + shown(value) + did_you_mean(std::string(value), {"local", "global"}) +
-               "; expected local or global");
-    cable.kind = value;
-  }
-}
-
-u32 Builder::node(std::string_view name, u32 line) {
-  if (const u32 known = find(name); known != kNone) return known;
-  if (name.empty()) fail(source_, line, "a node has no name; expected a name");
-  for (const char c : name)
-    if (static_cast<u8>(c) < 32 || c == 127)
-      fail(source_, line,
-           "a name contains a line break, a tab or another invisible character; expected visible characters");
-  const u32 id = static_cast<u32>(fabric.nodes.size());
-  if (fabric.nodes.size() == fabric.nodes.capacity()) {
-    const std::size_t more = std::max<std::size_t>(64, 2 * fabric.nodes.size());
-    // Bytes of a node and of its name, which is stored twice.
-    claim_memory((more - fabric.nodes.size()) * 200, source_.path, std::to_string(more) + " nodes");
-    fabric.nodes.reserve(more);
-  }
-  fabric.nodes.push_back({std::string(name), false, 0, line});
-  ids_.emplace(name, id);
-  typed_.push_back(0);
-  ends_.push_back(0);
-  return id;
-}
-
-u32 Builder::find(std::string_view name) const {
-  const auto found = ids_.find(name);
-  return found == ids_.end() ? kNone : found->second;
-}
-
-std::vector<std::string> Builder::names() const {
-  std::vector<std::string> all;
-  for (const Fabric::Node& node : fabric.nodes) all.push_back(node.name);
-  return all;
-}
-
-void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_default) {
-  if (type != "host" && type != "switch")
-    fail(source_, line,
-         "unknown type " + shown(type) + " of " + shown(fabric.nodes[node].name) +
-             did_you_mean(std::string(type), {"host", "switch"}) + "; expected host or switch");
-  const bool host = type == "host";
-  if (typed_[node] > 0 && fabric.nodes[node].host != host)
-    fail(source_, line,
-         shown(fabric.nodes[node].name) + " is a " + std::string(type) + " here and a " + (host ? "switch" : "host") +
-             " on line " + std::to_string(typed_[node]) + "; expected one of the two");
-  if (typed_[node] == 0 && !is_default) typed_[node] = line;
-  fabric.nodes[node].host = host;
-  any_type_ = true;
-}
-
-void Builder::add(const Fabric::Cable& cable, u32 most) {
-  for (const u32 node : {cable.a, cable.b})
-    if (++ends_[node] > most)
-      fail(source_, cable.line,
-           shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
-               " cables; expected at most " + std::to_string(kMaxRadix));
-  std::vector<Fabric::Cable>& cables = fabric.cables;
-  if (cables.size() == cables.capacity()) {
-    const std::size_t more = std::max<std::size_t>(64, 2 * cables.size());
-    claim_memory((more - cables.size()) * sizeof(cable), source_.path, std::to_string(more) + " cables");
-    cables.reserve(more);
-  }
-  worked(16);
-  cables.push_back(cable);
-}
-
 namespace {
 
 // The length of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
@@ -181,6 +102,85 @@ std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(lin
 
 }  // namespace
 
+void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  // The bounds are those of router.link_latency_ns_* and router.link_bandwidth_gb_per_s_*.
+  if (key == "latency_ns") {
+    cable.latency_ns = real_number(source, line, "latency_ns", value, 0, 1e6);
+  } else if (key == "bandwidth_gb_per_s") {
+    cable.bandwidth_gb_per_s = real_number(source, line, "bandwidth_gb_per_s", value, 1e-6, 1e6);
+  } else {
+    if (value != "local" && value != "global")
+      fail(source, line,
+           "unknown kind " + shown(value) + did_you_mean(std::string(value), {"local", "global"}) +
+               "; expected local or global");
+    cable.kind = value;
+  }
+}
+
+u32 Builder::node(std::string_view name, u32 line) {
+  if (const u32 known = find(name); known != kNone) return known;
+  if (name.empty()) fail(source_, line, "a node has no name; expected a name");
+  for (const char c : name)
+    if (static_cast<u8>(c) < 32 || c == 127)
+      fail(source_, line,
+           "a name contains a line break, a tab or another invisible character; expected visible characters");
+  const u32 id = static_cast<u32>(fabric.nodes.size());
+  if (fabric.nodes.size() == fabric.nodes.capacity()) {
+    const std::size_t more = std::max<std::size_t>(64, 2 * fabric.nodes.size());
+    // Bytes of a node and of its name, which is stored twice.
+    claim_memory((more - fabric.nodes.size()) * 200, source_.path, std::to_string(more) + " nodes");
+    fabric.nodes.reserve(more);
+  }
+  fabric.nodes.push_back({std::string(name), false, 0, line});
+  ids_.emplace(name, id);
+  typed_.push_back(0);
+  ends_.push_back(0);
+  return id;
+}
+
+u32 Builder::find(std::string_view name) const {
+  const auto found = ids_.find(name);
+  return found == ids_.end() ? kNone : found->second;
+}
+
+std::vector<std::string> Builder::names() const {
+  std::vector<std::string> all;
+  for (const Fabric::Node& node : fabric.nodes) all.push_back(node.name);
+  return all;
+}
+
+void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_default) {
+  if (type != "host" && type != "switch")
+    fail(source_, line,
+         "unknown type " + shown(type) + " of " + shown(fabric.nodes[node].name) +
+             did_you_mean(std::string(type), {"host", "switch"}) + "; expected host or switch");
+  const bool host = type == "host";
+  if (typed_[node] > 0 && fabric.nodes[node].host != host)
+    fail(source_, line,
+         shown(fabric.nodes[node].name) + " is a " + std::string(type) + " here and a " + (host ? "switch" : "host") +
+             " on line " + std::to_string(typed_[node]) + "; expected one of the two");
+  if (typed_[node] == 0 && !is_default) typed_[node] = line;
+  fabric.nodes[node].host = host;
+  any_type_ = true;
+}
+
+void Builder::add(const Fabric::Cable& cable, u32 most) {
+  for (const u32 node : {cable.a, cable.b})
+    if (++ends_[node] > most)
+      fail(source_, cable.line,
+           shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
+               " cables; expected at most " + std::to_string(kMaxRadix));
+  std::vector<Fabric::Cable>& cables = fabric.cables;
+  if (cables.size() == cables.capacity()) {
+    const std::size_t more = std::max<std::size_t>(64, 2 * cables.size());
+    claim_memory((more - cables.size()) * sizeof(cable), source_.path, std::to_string(more) + " cables");
+    cables.reserve(more);
+  }
+  worked(16);
+  cables.push_back(cable);
+}
+
 }  // namespace fabric
 
 using fabric::shown;
@@ -209,11 +209,6 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
   const auto name = [&](u32 node) { return shown(nodes[node].name); };
   const auto fail = [&](u32 line, const std::string& what) { fabric::fail(source, line, what); };
   if (nodes.empty()) fail(0, "the network has no node; expected switches, and cables between them");
-
-  for (const Fabric::Node& node : nodes)
-    if (node.ports > kMaxRadix)
-      fail(node.line, shown(node.name) + " has " + std::to_string(node.ports) + " ports; expected at most " +
-                          std::to_string(kMaxRadix));
 
   // Per node: the number of its cables, and the line of the first one.
   std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);

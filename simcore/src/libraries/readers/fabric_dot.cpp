@@ -6,8 +6,7 @@
 //   graph      an edge is a cable; several edges between the same nodes are parallel cables
 //   digraph    every cable appears in both directions, or every cable in one direction; a mixture is refused
 //   NODE:PORT  port, counted from 0 as in results, also with a p before it (p0); compass points are ignored. Other
-//   words
-//              name ports ("leaf1":"swp51"), which are numbered from 0 in the order of the file
+//              words name ports ("leaf1":"swp51"), which are numbered from 0 in the order of the file
 //   nodes      attributes type (host or switch) and ports (their number). If no node of the file has a type, the nodes
 //              named H or h and a number (H12) are hosts, as in the files of ORCS and Mininet; all others are switches
 //   edges      attributes latency_ns, bandwidth_gb_per_s and kind (local or global), as in fabric_csv.cpp
@@ -15,6 +14,7 @@
 // Defaults (node [...], edge [...]), subgraphs (also as ends of edges) and all forms of names are read as GraphViz
 // reads them. Other attributes are ignored, such as the destinations that ORCS keeps in `comment`.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -65,8 +65,7 @@ class Lexer {
       for (; is_digit(at(0)) || (at(0) == '.' && !point) || (at(0) == '-' && out.text.empty()); at_++)
         point |= at(0) == '.', out.text += at(0);
       if (is_letter(at(0)))
-        fail(source_, line_,
-             shown(out.text + at(0)) + "... begins with a digit; expected double quotes around such a name");
+        fail(line_, shown(out.text + at(0)) + "... begins with a digit; expected double quotes around such a name");
     } else if (c == '-' && (at(1) == '-' || at(1) == '>')) {
       out.kind = Token::Kind::kEdge, out.text = text_.substr(at_, 2);
       at_ += 2;
@@ -74,13 +73,13 @@ class Lexer {
       out.kind = Token::Kind::kMark, out.text = c;
       at_++;
     } else {
-      fail(source_, line_,
-           "unexpected " + shown(text_.substr(at_, 1)) + "; expected a name, an edge or one of { } [ ] : ; , =");
+      fail(line_, "unexpected " + shown(text_.substr(at_, 1)) + "; expected a name, an edge or one of { } [ ] : ; , =");
     }
     return out;
   }
 
  private:
+  [[noreturn]] void fail(u32 line, const std::string& what) const { fabric::fail(source_, line, what); }
   char at(std::size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   static bool is_letter(char c) {
@@ -100,7 +99,7 @@ class Lexer {
   }
   void block_comment() {
     const std::size_t end = text_.find("*/", at_ + 2);
-    if (end == text_.npos) fail(source_, line_, "the comment is not closed; expected */");
+    if (end == text_.npos) fail(line_, "the comment is not closed; expected */");
     line_ += lines_in(at_, end);
     at_ = end + 1;
   }
@@ -114,8 +113,7 @@ class Lexer {
     for (;;) {
       const u32 begin = line_;
       for (at_++;; at_++) {
-        if (at_ >= text_.size())
-          fail(source_, begin, "the string that begins here is not closed; expected a double quote");
+        if (at_ >= text_.size()) fail(begin, "the string that begins here is not closed; expected a double quote");
         const char c = text_[at_];
         if (c == '"') break;
         line_ += c == '\n';
@@ -127,7 +125,7 @@ class Lexer {
       const auto [back, back_line] = std::pair(at_, line_);
       if (blanks(); at(0) == '+') {
         at_++;
-        if (blanks(); at(0) != '"') fail(source_, line_, "no string after +; expected one in double quotes");
+        if (blanks(); at(0) != '"') fail(line_, "no string after +; expected one in double quotes");
         continue;
       }
       at_ = back, line_ = back_line;
@@ -139,8 +137,7 @@ class Lexer {
     u32 depth = 0;
     do {
       if (at_ >= text_.size())
-        fail(source_, line_ - lines_in(begin, text_.size()),
-             "the HTML string that begins here is not closed; expected >");
+        fail(line_ - lines_in(begin, text_.size()), "the HTML string that begins here is not closed; expected >");
       const char c = text_[at_++];
       line_ += c == '\n';
       depth += c == '<' ? 1 : c == '>' ? ~u32{0} : 0;
@@ -170,13 +167,12 @@ class DotReader {
   Fabric read() {
     if (token_.keyword("strict")) strict_ = true, advance();
     directed_ = token_.keyword("digraph");
-    if (!directed_ && !token_.keyword("graph")) fail(source_, token_.line, here() + "; expected graph or digraph");
+    if (!directed_ && !token_.keyword("graph")) fail(token_.line, here() + "; expected graph or digraph");
     advance();
     if (token_.kind == Token::Kind::kName) advance();
     Members none;
     read_body({}, 0, none);
-    if (token_.kind != Token::Kind::kEnd)
-      fail(source_, token_.line, here() + " after the graph; expected the end of the file");
+    if (token_.kind != Token::Kind::kEnd) fail(token_.line, here() + " after the graph; expected the end of the file");
     join_directions();
     const bool by_name = !out_.any_type() && take_hosts_by_name();
     check_fabric(
@@ -196,18 +192,20 @@ class DotReader {
     Fabric::Cable edge;
   };
 
+  [[noreturn]] void fail(u32 line, const std::string& what) const { fabric::fail(source_, line, what); }
+
   // ---- the grammar ----
 
   void advance() { token_ = lexer_.next(); }
   bool take(std::string_view mark) { return token_.is(mark) && (advance(), true); }
   void expect(std::string_view mark) {
-    if (!take(mark)) fail(source_, token_.line, here() + "; expected " + std::string(mark));
+    if (!take(mark)) fail(token_.line, here() + "; expected " + std::string(mark));
   }
   std::string here() const {
     return token_.kind == Token::Kind::kEnd ? "the file ends here" : "unexpected " + shown(token_.text);
   }
   std::string name(const char* what) {
-    if (token_.kind != Token::Kind::kName) fail(source_, token_.line, here() + "; expected " + what);
+    if (token_.kind != Token::Kind::kName) fail(token_.line, here() + "; expected " + what);
     std::string text = std::move(token_.text);
     advance();
     return text;
@@ -215,13 +213,12 @@ class DotReader {
 
   // Reads the statements between { and }; their nodes go to `members`.
   void read_body(Defaults defaults, u32 depth, Members& members) {
-    if (depth > kDeepest)
-      fail(source_, token_.line, "subgraphs are nested more than " + std::to_string(kDeepest) + " deep");
+    if (depth > kDeepest) fail(token_.line, "subgraphs are nested more than " + std::to_string(kDeepest) + " deep");
     const u32 begin = token_.line;
     expect("{");
     while (!take("}")) {
       if (token_.kind == Token::Kind::kEnd)
-        fail(source_, token_.line, "the file ends here; expected } for the { of line " + std::to_string(begin));
+        fail(token_.line, "the file ends here; expected } for the { of line " + std::to_string(begin));
       read_statement(defaults, depth, members);
       take(";");
     }
@@ -249,16 +246,16 @@ class DotReader {
     const bool one_node = chain[0].size() == 1 && first.kind == Token::Kind::kName && !first.keyword("subgraph");
     while (token_.kind == Token::Kind::kEdge) {
       if (token_.is("->") != directed_)
-        fail(source_, token_.line, here() + (directed_ ? " in a digraph; expected ->" : " in a graph; expected --"));
+        fail(token_.line, here() + (directed_ ? " in a digraph; expected ->" : " in a graph; expected --"));
       lines.push_back(token_.line);
       advance();
       if (read_end(defaults, depth, chain.emplace_back()))
-        fail(source_, lines.back(), "an edge to an assignment; expected a node or a subgraph");
+        fail(lines.back(), "an edge to an assignment; expected a node or a subgraph");
     }
     const Attributes given = read_attributes();
     if (lines.empty()) {
       if (!one_node && !given.empty())
-        fail(source_, given[0].line, "attributes after a subgraph; expected them after a node or an edge");
+        fail(given[0].line, "attributes after a subgraph; expected them after a node or an edge");
       if (one_node) describe(chain[0][0].node, given, false);
     }
     Fabric::Cable cable = defaults.edge;
@@ -337,7 +334,7 @@ class DotReader {
   bool is_ours(const Attribute& attribute, const std::vector<std::string>& ours) const {
     if (std::find(ours.begin(), ours.end(), attribute.key) != ours.end()) return true;
     if (attribute.key.rfind("latency", 0) == 0 || attribute.key.rfind("bandwidth", 0) == 0)
-      fail(source_, attribute.line,
+      fail(attribute.line,
            "unknown attribute " + shown(attribute.key) + did_you_mean(attribute.key, kCableAttributes) + "; expected " +
                (&ours == &kNodeAttributes ? "type or ports at a node" : join(kCableAttributes) + " at an edge"));
     return false;
@@ -377,57 +374,61 @@ class DotReader {
     return any;
   }
 
-  // The sort key of an edge. In `order`, edges between the same ports are adjacent, in the order of the file.
-  // `forward`: from the lower node to the higher node.
-  static bool forward(const Fabric::Cable& c) { return c.a < c.b; }
-  static std::pair<u64, u64> place(const Fabric::Cable& c) {
-    const u64 a = u64{c.a} << 32 | c.b, b = u64{c.b} << 32 | c.a, ab = u64{c.a_port} << 32 | c.b_port,
-              ba = u64{c.b_port} << 32 | c.a_port;
-    return forward(c) ? std::pair(a, ab) : std::pair(b, ba);
-  }
-
   // Merges two edges, there and back, into one cable. If no edge of the file has an edge back, every edge is a cable.
   void join_directions() {
     std::vector<Fabric::Cable>& edges = out_.fabric.cables;
-    claim_memory(8 * u64{edges.size()}, source_.path, std::to_string(edges.size()) + " edges in order");
-    std::vector<u32> order(edges.size()), back(directed_ ? edges.size() : 0, kNone);
-    for (u32 k = 0; k < order.size(); k++) order[k] = k;
-    worked(64 * order.size());
-    std::sort(order.begin(), order.end(),
-              [&](u32 x, u32 y) { return std::pair(place(edges[x]), x) < std::pair(place(edges[y]), y); });
-
+    const u32 count = static_cast<u32>(edges.size());
+    claim_memory(128 * u64{count}, source_.path, std::to_string(count) + " edges in order");
+    worked(128 * u64{count});
     const auto text = [&](u32 k) {
       const auto end = [&](u32 node, u32 port) {
         return shown(out_.fabric.nodes[node].name) + (port == kNone ? "" : " port " + std::to_string(port));
       };
       return end(edges[k].a, edges[k].a_port) + (directed_ ? " -> " : " -- ") + end(edges[k].b, edges[k].b_port);
     };
-    if (strict_) check_strict(order, text);
+    std::map<std::pair<u32, u32>, u32> first;  // edge between two nodes
+    const auto first_of = [&](u32 k, bool of_direction) {
+      const u32 a = edges[k].a, b = edges[k].b;
+      return first.try_emplace(of_direction || a < b ? std::pair(a, b) : std::pair(b, a), k).first->second;
+    };
+    for (u32 k = 0; strict_ && k < count; k++)
+      if (const u32 one = first_of(k, directed_); one != k)
+        fail(edges[k].line,
+             text(k) + " appears twice (also on line " + std::to_string(edges[one].line) +
+                 "), but the graph is strict; expected no parallel cables, or a graph without the word strict");
     if (!directed_) return;
 
-    u32 odd = kNone, both = kNone;  // the first edge without an edge back; the first edge of a pair
-    for (std::size_t from = 0, to; from < order.size(); from = to) {
-      std::size_t there = from, here = from;  // the next edge of each direction
-      for (to = from; to < order.size() && place(edges[order[to]]) == place(edges[order[from]]);) to++;
-      const auto next = [&](std::size_t& k, bool direction) {
-        while (k < to && forward(edges[order[k]]) != direction) k++;
-        return k < to;
-      };
-      while (next(there, true) && next(here, false)) {
-        back[order[there]] = order[here], back[order[here]] = order[there];
-        both = std::min({both, order[there], order[here]});
-        there++, here++;
+    std::map<std::array<u32, 4>, std::vector<u32>> open;  // edges without an edge back, by their nodes and ports
+    std::vector<u32> back(count, kNone);
+    u32 both = kNone;  // the first edge of a pair
+    for (u32 k = 0; k < count; k++) {
+      const Fabric::Cable& c = edges[k];
+      if (c.a == c.b) continue;
+      std::vector<u32>& others = open[{c.b, c.b_port, c.a, c.a_port}];
+      if (others.empty()) {
+        open[{c.a, c.a_port, c.b, c.b_port}].push_back(k);
+        continue;
       }
+      back[k] = others.front();
+      back[back[k]] = k;
+      both = std::min(both, back[k]);
+      others.erase(others.begin());
     }
-    for (u32 k = 0; k < edges.size() && odd == kNone; k++)
-      if (back[k] == kNone && edges[k].a != edges[k].b) odd = k;
-    if (both == kNone) return check_one_way(order, text);
-    if (odd != kNone)
-      fail(source_, edges[odd].line,
-           text(odd) + " has no edge back, but " + text(both) + " (line " + std::to_string(edges[both].line) +
-               ") has one; expected every cable in both directions, or every cable in one direction");
+    first.clear();
     u32 kept = 0;
-    for (u32 k = 0; k < edges.size(); k++) {
+    for (u32 k = 0; k < count; k++) {
+      // If the file has one edge per cable, edges there and back between two nodes are most likely one cable whose
+      // ports do not agree.
+      const u32 one = both == kNone ? first_of(k, false) : k;
+      if ((edges[one].a < edges[one].b) != (edges[k].a < edges[k].b))
+        fail(edges[k].line, text(k) + " leads back on other ports than " + text(one) + " (line " +
+                                std::to_string(edges[one].line) + "); expected the same two ports");
+      if (both != kNone && back[k] == kNone && edges[k].a != edges[k].b)
+        fail(edges[k].line, text(k) + " has no edge back, but " + text(both) + " (line " +
+                                std::to_string(edges[both].line) +
+                                ") has one; expected every cable in both directions, or every cable in one direction");
+    }
+    for (u32 k = 0; k < count; k++) {
       if (back[k] != kNone && back[k] < k) continue;
       Fabric::Cable cable = edges[k];
       if (back[k] != kNone) agree(cable, edges[back[k]], text(k));
@@ -436,51 +437,18 @@ class DotReader {
     edges.resize(kept);
   }
 
-  template <class Text>
-  void check_strict(const std::vector<u32>& order, Text text) const {
-    const auto& edges = out_.fabric.cables;
-    u32 last[2] = {kNone, kNone};  // the last edge of each direction; edges between two nodes are adjacent
-    for (std::size_t k = 0; k < order.size(); k++) {
-      if (k > 0 && place(edges[order[k]]).first != place(edges[order[k - 1]]).first) last[0] = last[1] = kNone;
-      u32& before = last[directed_ && forward(edges[order[k]])];
-      if (before != kNone) {
-        const u32 one = std::min(order[k], before), other = std::max(order[k], before);
-        fail(source_, edges[other].line,
-             text(other) + " appears twice (also on line " + std::to_string(edges[one].line) +
-                 "), but the graph is strict; expected no parallel cables, or a graph without the word strict");
-      }
-      before = order[k];
-    }
-  }
-
-  // If the file has one edge per cable, edges there and back between two nodes are most likely one cable whose ports do
-  // not agree.
-  template <class Text>
-  void check_one_way(const std::vector<u32>& order, Text text) const {
-    const auto& edges = out_.fabric.cables;
-    for (std::size_t k = 1; k < order.size(); k++) {
-      const u32 one = std::min(order[k], order[k - 1]), other = std::max(order[k], order[k - 1]);
-      if (place(edges[one]).first == place(edges[other]).first && forward(edges[one]) != forward(edges[other]))
-        fail(source_, edges[other].line,
-             text(other) + " leads back on other ports than " + text(one) + " (line " +
-                 std::to_string(edges[one].line) + "); expected the same two ports");
-    }
-  }
-
   void agree(Fabric::Cable& cable, const Fabric::Cable& back, const std::string& text) const {
     const auto merge = [&](double& mine, double other, const char* what) {
       if (mine >= 0 && other >= 0 && mine != other)
-        fail(source_, back.line,
-             text + " has another " + what + " in this direction than on line " + std::to_string(cable.line) +
-                 "; expected the same value, or only one of the two");
+        fail(back.line, text + " has another " + what + " in this direction than on line " +
+                            std::to_string(cable.line) + "; expected the same value, or only one of the two");
       mine = std::max(mine, other);
     };
     merge(cable.latency_ns, back.latency_ns, "latency_ns");
     merge(cable.bandwidth_gb_per_s, back.bandwidth_gb_per_s, "bandwidth_gb_per_s");
     if (!cable.kind.empty() && !back.kind.empty() && cable.kind != back.kind)
-      fail(source_, back.line,
-           text + " is " + cable.kind + " on line " + std::to_string(cable.line) + " and " + back.kind +
-               " here; expected the same kind, or only one of the two");
+      fail(back.line, text + " is " + cable.kind + " on line " + std::to_string(cable.line) + " and " + back.kind +
+                          " here; expected the same kind, or only one of the two");
     if (cable.kind.empty()) cable.kind = back.kind;
   }
 

@@ -16,7 +16,19 @@
 // A host with several cables becomes a terminal per cable, which is named NAME:PORT. Aggregation nodes, which reduce
 // data within a switch (SHARP), are no terminals and are left out.
 //
-// The format of ibsim is similar: fabric_ibsim.cpp reads it with this reader and other keywords.
+// The network files of the InfiniBand fabric simulator `ibsim` (its README and net-examples):
+//
+//     Switch	8 "Switch1"
+//     [1]	"Hca1"[1]
+//     [3]	"Switch2"[3]	w=12
+//
+//     Hca	2 "Hca1"
+//     [1]	"Switch1"[1]
+//
+// The format is that of ibnetdiscover, with three differences. A host may be called Hca, a node may have any name, and
+// the port at the other end is 1 if it is not given. As ibsim does, this reader refuses a cable that appears on one
+// side only. Unlike ibsim, it refuses unknown lines, and lines that need more than this one file: include, do, module
+// and aliases (@).
 #include <algorithm>
 #include <map>
 
@@ -28,9 +40,19 @@ namespace flitgym::fabric {
 
 namespace {
 
+// The keywords in which the formats of `ibnetdiscover` and `ibsim` differ. Both have one record per node.
+struct Records {
+  std::string format;
+  std::vector<std::string> hosts;    // first words of a host's record
+  std::vector<std::string> ignored;  // first words of lines that are ignored
+  // First words of lines that are refused, and the error message.
+  std::vector<std::pair<std::string, std::string>> refused;
+  bool peer_port_may_lack;  // [1] "peer" means [1] "peer"[1]
+};
+
 class RecordReader {
  public:
-  RecordReader(const Source& source, const Records& words) : source_(source), words_(words), out_(source) {}
+  RecordReader(const Source& source, Records words) : source_(source), words_(std::move(words)), out_(source) {}
 
   Fabric read() {
     for (Lines lines(source_.text); lines.next();) {
@@ -55,10 +77,11 @@ class RecordReader {
     double speed = 0;  // Gb/s; 0: not given
   };
 
+  [[noreturn]] void fail(const std::string& what) const { fabric::fail(source_, line_, what); }
   bool is_ignored() const {
     const auto begins = [&](const std::string& word) { return starts_with_word(rest_, word); };
     for (const auto& [word, why] : words_.refused)
-      if (begins(word) || (word == "@" && rest_[0] == '@')) fail(source_, line_, why);
+      if (begins(word) || (word == "@" && rest_[0] == '@')) fail(why);
     return std::any_of(words_.ignored.begin(), words_.ignored.end(), begins);
   }
 
@@ -69,9 +92,9 @@ class RecordReader {
   // Reads the text between two characters, of which `first` comes next.
   std::string_view between(char first, char last, const char* what) {
     blanks();
-    if (rest_.empty() || rest_[0] != first) fail(source_, line_, here() + "; expected " + what);
+    if (rest_.empty() || rest_[0] != first) fail(here() + "; expected " + what);
     const std::size_t end = rest_.find(last, 1);
-    if (end == rest_.npos) fail(source_, line_, here() + "; expected " + what + ", and " + last + " after it");
+    if (end == rest_.npos) fail(here() + "; expected " + what + ", and " + last + " after it");
     const std::string_view inside = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
     return inside;
@@ -93,9 +116,8 @@ class RecordReader {
     const bool is_host = host != words_.hosts.end();
     const std::string type = is_host ? *host : "Switch";
     if (!is_host && !begins(type))
-      fail(source_, line_,
-           here() + "; expected Switch, " + join(words_.hosts) + ", or [PORT] below one of them, as in the format " +
-               words_.format);
+      fail(here() + "; expected Switch, " + join(words_.hosts) + ", or [PORT] below one of them, as in the format " +
+           words_.format);
     rest_.remove_prefix(type.size());
     blanks();
     const std::string_view number = rest_.substr(0, std::min(rest_.find_first_of(" \t\""), rest_.size()));
@@ -103,24 +125,22 @@ class RecordReader {
     rest_.remove_prefix(number.size());
     const std::string_view id = between('"', '"', "the name of the node in double quotes");
     if (const u32 known = out_.find(id); known != kNone)
-      fail(source_, line_,
-           shown(id) + " is already on line " + std::to_string(out_.fabric.nodes[known].line) +
-               "; expected one record for each node");
+      fail(shown(id) + " is already on line " + std::to_string(out_.fabric.nodes[known].line) +
+           "; expected one record for each node");
     node_ = out_.node(id, line_);
     out_.fabric.nodes[node_].host = is_host;
     out_.fabric.nodes[node_].ports = ports;
     descriptions_.emplace_back();
     blanks();
     if (!rest_.empty() && rest_[0] != '#')
-      fail(source_, line_, here() + " after the name of a node; expected a comment or the end of the line");
+      fail(here() + " after the name of a node; expected a comment or the end of the line");
     const std::size_t first = rest_.find('"'), last = rest_.rfind('"');
     if (first != rest_.npos && last > first) descriptions_.back() = trimmed(rest_.substr(first + 1, last - first - 1));
   }
 
   // [1](GUID)	"PEER"[1](GUID) 	# comment; the GUIDs, [ext 1] and w=4 are ignored
   void read_port() {
-    if (node_ == kNone)
-      fail(source_, line_, "a port that belongs to no node; expected it right below the line of its node");
+    if (node_ == kNone) fail("a port that belongs to no node; expected it right below the line of its node");
     End end{node_, port_number(between('[', ']', "[PORT]"), node_), 1, line_, {}};
     skip_details(false);
     end.peer = between('"', '"', "the name of the node at the other end in double quotes");
@@ -131,14 +151,13 @@ class RecordReader {
     }
     skip_details(true);
     if (!rest_.empty() && rest_[0] != '#')
-      fail(source_, line_, here() + " after the other end; expected a comment or the end of the line");
+      fail(here() + " after the other end; expected a comment or the end of the line");
     end.speed = speed_of(rest_);
     fastest_ = std::max(fastest_, end.speed);
     const auto [at, fresh] = at_.try_emplace(u64{end.node} << 32 | end.port, static_cast<u32>(ends_.size()));
     if (!fresh)
-      fail(source_, line_,
-           port_of(end.port, end.node) + " already leads to " + shown(ends_[at->second].peer) + " on line " +
-               std::to_string(ends_[at->second].line) + "; expected one cable at a port");
+      fail(port_of(end.port, end.node) + " already leads to " + shown(ends_[at->second].peer) + " on line " +
+           std::to_string(ends_[at->second].line) + "; expected one cable at a port");
     if (ends_.size() == ends_.capacity()) {
       claim_memory((ends_.size() + 64) * (sizeof(End) + 48), source_.path,
                    std::to_string(2 * ends_.size() + 64) + " ends of cables");
@@ -185,27 +204,23 @@ class RecordReader {
           port_of(end.port, end.node) + " leads to port " + std::to_string(end.peer_port) + " of " + shown(end.peer);
       const u32 peer = out_.find(end.peer);
       if (peer == kNone)
-        fail(source_, line_,
-             from + did_you_mean(std::string(end.peer), out_.names()) +
-                 ", which is not a node of this file; expected a record of it (or the file is cut short)");
+        fail(from + did_you_mean(std::string(end.peer), out_.names()) +
+             ", which is not a node of this file; expected a record of it (or the file is cut short)");
       const Fabric::Node& other = out_.fabric.nodes[peer];
       const std::string where = " (line " + std::to_string(other.line) + ")";
       if (end.peer_port > other.ports)
-        fail(source_, line_,
-             from + where + ", which has " + std::to_string(other.ports) + " ports; expected 1 .. " +
-                 std::to_string(other.ports));
-      if (peer == end.node) fail(source_, line_, from + ", the same node; expected a cable to another node");
+        fail(from + where + ", which has " + std::to_string(other.ports) + " ports; expected 1 .. " +
+             std::to_string(other.ports));
+      if (peer == end.node) fail(from + ", the same node; expected a cable to another node");
       const auto back = at_.find(u64{peer} << 32 | end.peer_port);
       if (back == at_.end())
-        fail(source_, line_,
-             from + where +
-                 ", which has no cable at this port; expected each cable on both of its sides (or the file is "
-                 "cut short)");
+        fail(from + where +
+             ", which has no cable at this port; expected each cable on both of its sides (or the file is "
+             "cut short)");
       const End& there = ends_[back->second];
       if (out_.find(there.peer) != end.node || there.peer_port != end.port)
-        fail(source_, line_,
-             from + ", which leads to port " + std::to_string(there.peer_port) + " of " + shown(there.peer) +
-                 " (line " + std::to_string(there.line) + "); expected two sides that agree");
+        fail(from + ", which leads to port " + std::to_string(there.peer_port) + " of " + shown(there.peer) +
+             " (line " + std::to_string(there.line) + "); expected two sides that agree");
       const double speed = std::max(end.speed, there.speed);
       const double factor = speed > 0 ? speed / fastest_ : 1;
       if (k < back->second) out_.add({end.node, end.port - 1, peer, end.peer_port - 1, -1, -factor, "", end.line});
@@ -253,7 +268,7 @@ class RecordReader {
   }
 
   const Source& source_;
-  const Records& words_;
+  const Records words_;
   Builder out_;
   std::vector<std::string_view> descriptions_;  // [nodes]
   std::vector<End> ends_;
@@ -265,16 +280,30 @@ class RecordReader {
 
 }  // namespace
 
-Fabric read_records(const Source& source, const Records& words) { return RecordReader(source, words).read(); }
-
 Fabric read_ibnetdiscover(const Source& source) {
-  return read_records(
-      source,
-      {"ibnetdiscover",
-       {"Ca", "Rt"},
-       {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid", "Chassis", "Non-Chassis", "Hostname"},
-       {{"Hca", "'Hca' is a keyword of ibsim's files; expected Switch, Ca or Rt, or the format ibsim"}},
-       false});
+  return RecordReader(
+             source,
+             {"ibnetdiscover",
+              {"Ca", "Rt"},
+              {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid", "Chassis", "Non-Chassis", "Hostname"},
+              {{"Hca", "'Hca' is a keyword of ibsim's files; expected Switch, Ca or Rt, or the format ibsim"}},
+              false})
+      .read();
+}
+
+Fabric read_ibsim(const Source& source) {
+  const auto refused = [](const std::string& word, const std::string& what) {
+    return std::pair(word, "'" + word + "' " + what + " cannot be read here; expected a file without it");
+  };
+  return RecordReader(source, {"ibsim",
+                               {"Hca", "Ca", "Rt"},
+                               {"vendid", "devid", "sysimgguid", "switchguid", "switchguids", "hcaguid", "hcaguids",
+                                "caguid", "caguids", "rtguid", "rtguids", "width", "speed", "extspeed", "pdebug",
+                                "Chassis", "Non-Chassis", "Hostname"},
+                               {refused("include", "(another file)"), refused("do", "(a command of ibsim)"),
+                                refused("module", "(a prefix of names)"), refused("@", "(an alias)")},
+                               true})
+      .read();
 }
 
 }  // namespace flitgym::fabric

@@ -47,17 +47,6 @@ class Builder {
   bool any_type_ = false;
 };
 
-// The keywords in which the formats of `ibnetdiscover` and `ibsim` differ. Both have one record per node.
-struct Records {
-  std::string format;
-  std::vector<std::string> hosts;    // first words of a host's record
-  std::vector<std::string> ignored;  // first words of lines that are ignored
-  // First words of lines that are refused, and the error message.
-  std::vector<std::pair<std::string, std::string>> refused;
-  bool peer_port_may_lack;  // [1] "peer" means [1] "peer"[1]
-};
-Fabric read_records(const Source& source, const Records& words);
-
 Fabric read_csv(const Source& source);
 Fabric read_dot(const Source& source);
 Fabric read_edges(const Source& source);

@@ -11,8 +11,6 @@
 
 namespace flitgym::topology::file_graph {
 
-namespace {
-
 struct FileGraph final : Topology {};
 
 // Routers 0 .. n-1; a link per pair of entries, a terminal per entry of `terminals`.
@@ -164,7 +162,5 @@ const Register<TopologySpec> entry({
       std::vector<double>{0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 0, 5, 1, 6, 2, 7, 3, 8, 4, 9, 5, 7, 7, 9, 9, 6, 6, 8, 8, 5}},
      {"terminals_per_router", i64{1}}},  // Petersen's graph
 });
-
-}  // namespace
 
 }  // namespace flitgym::topology::file_graph

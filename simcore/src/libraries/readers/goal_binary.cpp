@@ -17,8 +17,6 @@ namespace flitgym::workload {
 
 namespace goal_binary {
 
-namespace {
-
 constexpr u64 kMark = 4223;      // MAGIC_COOKIE of LogGOPSim
 constexpr u64 kUsedMark = 2342;  // MAGIC_COOKIE_INVALID: a run with --save-mem has changed the file
 constexpr u64 kOrigin = 8;       // offsets count from here
@@ -33,17 +31,8 @@ constexpr const char* kOtherVersion =
     "with LogGOPSim's txt2bin or flitgym trace convert";
 constexpr u8 kSendType = 1, kReceiveType = 2, kCalcType = 3;
 // Places of the fields in a record.
-enum Field : u64 {
-  kWaits = 0,
-  kType = 4,
-  kPeer = 5,
-  kSize = 9,
-  kTag = 17,
-  kCpu = 21,
-  kNic = 22,
-  kEnds = 23,
-  kStarts = 31
-};
+using Field = u64;
+constexpr Field kType = 4, kPeer = 5, kSize = 9, kTag = 17, kCpu = 21, kNic = 22, kEnds = 23, kStarts = 31;
 
 static_assert(std::endian::native == std::endian::little);
 template <class T>
@@ -110,7 +99,8 @@ struct BinaryGoal : Program {
   }
 };
 
-// Checks every number of a file ahead of its use. check_program() checks peers, cycles and partners of messages.
+// Checks every number of a file ahead of its use. The numbers of dependencies and the roots follow from the successors
+// and are not used. check_program() checks peers, cycles and partners of messages.
 class Checker {
  public:
   explicit Checker(const BinaryGoal& program)
@@ -145,7 +135,6 @@ class Checker {
       const Section s = program_.section(rank_);
       for (op_ = 0; op_ < s.ops; op_++) record(s);
       successors(s);
-      order(s);
     }
   }
 
@@ -177,7 +166,7 @@ class Checker {
   void record(const Section& s) const {
     worked(16);
     const u64 at = s.record(op_), size = s.field<u64>(op_, kSize);
-    const u8 type = s.field<u8>(op_, kType), cpu = s.field<u8>(op_, kCpu), nic = s.field<u8>(op_, kNic);
+    const u8 type = s.field<u8>(op_, kType);
     const u32 tag = s.field<u32>(op_, kTag), peer = s.field<u32>(op_, kPeer);
     const bool calc = type == kCalcType, any = type == kReceiveType;
     if (!calc && !any && type != kSendType)
@@ -190,13 +179,10 @@ class Checker {
     if (!calc && tag > kLargestTag && !(any && tag == kAny))
       fail(at + kTag, "tag " + text(tag) + " is out of range",
            "0 .. " + text(kLargestTag) + (any ? ", or 4294967295 for any" : ""));
-    if (cpu > data_[kCpus]) fail(at + kCpu, "cpu " + text(cpu), "at most the header's " + text(data_[kCpus]));
-    if (!calc && nic > data_[kNics]) fail(at + kNic, "nic " + text(nic), "at most the header's " + text(data_[kNics]));
   }
 
   // The lists of successors. They have as many entries as the section holds, so they bound the work.
   void successors(const Section& s) {
-    waits_.assign(s.ops, 0);
     u64 listed = 0;
     const u64 held = s.successors();
     for (op_ = 0; op_ < s.ops; op_++)
@@ -213,34 +199,12 @@ class Checker {
         for (u64 k = first; k < first + count; k++) {
           const u32 after = load<u32>(s.file + s.successor(k));
           if (after >= s.ops) fail(s.successor(k), "successor " + text(after), "an operation 0 .. " + text(s.ops - 1));
-          waits_[after]++;
         }
       }
     op_ = kNone;
     if (listed != held)
       fail(s.successor(0), "the operations list " + text(listed) + " successors, and the section holds " + text(held),
            std::string("equal numbers") + kOtherVersion);
-  }
-
-  // The number of dependencies of each operation, and the roots.
-  void order(const Section& s) {
-    u64 free = 0;
-    for (op_ = 0; op_ < s.ops; op_++) {
-      const u32 stated = s.field<u32>(op_, kWaits);
-      if (stated != waits_[op_])
-        fail(s.record(op_), text(stated) + " dependencies, but " + text(waits_[op_]) + " operations list it",
-             "equal numbers; a run of LogGOPSim with --save-mem changes them in the file");
-      free += stated == 0;
-    }
-    op_ = kNone;
-    if (free != s.roots)
-      fail(s.begin + 4, text(s.roots) + " roots", text(free) + ", the number of operations without dependencies");
-    for (u64 k = 0; k < s.roots; k++) {
-      const u32 root = load<u32>(s.file + s.root(k));
-      if (root >= s.ops || waits_[root] != 0)
-        fail(s.root(k), "root " + text(root), "an operation without dependencies, listed once");
-      waits_[root] = kNone;
-    }
   }
 
   static std::string text(u64 number) { return std::to_string(number); }
@@ -256,7 +220,6 @@ class Checker {
   const u8* const data_;
   const u64 size_;
   u32 rank_ = kNone, op_ = kNone;  // for messages
-  std::vector<u32> waits_;         // [operations of the rank] dependencies; kNone: a root that is listed
 };
 
 // The sections of all ranks, one after the other.
@@ -346,8 +309,6 @@ class Writer {
   std::vector<Dependency> dependencies_;
   std::vector<u32> first_, next_, waits_, successors_;
 };
-
-}  // namespace
 
 }  // namespace goal_binary
 

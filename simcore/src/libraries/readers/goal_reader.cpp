@@ -1,16 +1,15 @@
 // Parses the text in one pass, without copying words. Operations and dependencies go into flat arrays. Lines and
 // columns are computed only for an error.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "readers/goal.hpp"
 #include "readers/goal_binary.hpp"
 #include "readers/goal_labels.hpp"
-#include "simcore/check_program.hpp"
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/plain_file.hpp"
+#include "simcore/program_totals.hpp"
 
 namespace flitgym::workload {
 
@@ -62,7 +61,7 @@ class Reader {
     across_lines();
     if (p_ != end_)
       fail(p_, here() + " after the last of " + std::to_string(ranks_) + " ranks; expected the end of the file");
-    check_messages();
+    check_program(*out_, out_->file);
     return out_;
   }
 
@@ -161,12 +160,9 @@ class Reader {
 
     rank_ = rank;
     labels_.clear();
-    written_.clear();
     for (across_lines(); *p_ != '}'; across_lines()) read_statement();
     p_++;
 
-    const std::span mine = std::span(out_->dependencies).subspan(out_->first_dependency.back());
-    if (const auto cycle = find_cycle(ops_of_rank(), mine); !cycle.empty()) fail_cycle(cycle, mine);
     out_->first_op.push_back(out_->ops.size());
     out_->first_dependency.push_back(out_->dependencies.size());
   }
@@ -266,7 +262,6 @@ class Reader {
     const u32 first = label_at(word_, before);
     if (first == second) fail(begin, quoted(after) + " waits for itself; expected the label of another operation");
     out_->dependencies.push_back({first, second, on_start});
-    written_.push_back(begin);
   }
 
   void end_of_line(const char* expected) {
@@ -277,9 +272,11 @@ class Reader {
   }
 
   u32 label_at(const char* at, std::string_view label) const {
-    const u32 op = labels_.find(label);
-    if (op == kNone) fail_label(at, label);
-    return op;
+    if (const u32 op = labels_.find(label); op != kNone) return op;
+    std::vector<std::string> known;
+    labels_.each([&](std::string_view one, u32) { known.emplace_back(one); });
+    fail(at, "unknown label " + quoted(label) + did_you_mean(std::string(label), known) +
+                 "; expected a label of rank " + std::to_string(rank_) + " above this line");
   }
 
   // ---- errors ----
@@ -309,70 +306,6 @@ class Reader {
   }
   static std::string range(u64 least, u64 most) { return std::to_string(least) + " .. " + std::to_string(most); }
 
-  [[noreturn]] void fail_label(const char* at, std::string_view label) const {
-    // Searches every "word:" of the text with its rank, in case the label exists at another place.
-    Reader all(*this);
-    const std::string of_rank = "rank " + std::to_string(rank_);
-    std::string elsewhere;
-    u32 rank = kNone;
-    for (all.p_ = text_; all.p_ != end_;) {
-      worked(32);
-      all.across_lines();
-      const std::string_view found = all.word();
-      const char* const begin = all.word_;
-      if (found.empty()) {
-        all.p_ += all.p_ != end_;
-      } else if (all.blanks(); found == "rank" && is_digit(*all.p_)) {
-        rank++;
-      } else if (*all.p_ == ':' && found == label && (rank == rank_ || elsewhere.empty())) {
-        const std::string line = std::to_string(1 + std::count(text_, begin, '\n'));
-        if (rank == rank_)
-          fail(at, "label " + quoted(label) + " is used above its line " + line +
-                       "; expected a label that is defined before its use");
-        if (elsewhere.empty())
-          elsewhere = "label " + quoted(label) + " belongs to rank " + std::to_string(rank) + " (line " + line +
-                      "); expected a label of " + of_rank;
-      }
-    }
-    if (!elsewhere.empty()) fail(at, elsewhere);
-    std::vector<std::string> known;
-    labels_.each([&](std::string_view one, u32) { known.emplace_back(one); });
-    fail(at, "unknown label " + quoted(label) + did_you_mean(std::string(label), known) + "; expected a label of " +
-                 of_rank + " above this line");
-  }
-
-  // Begins with the dependency that closes the cycle, which is the last one in the text.
-  [[noreturn]] void fail_cycle(std::vector<u32> cycle, std::span<const Dependency> dependencies) const {
-    std::rotate(cycle.begin(), std::max_element(cycle.begin(), cycle.end()), cycle.end());
-    std::vector<std::string> names(ops_of_rank());
-    labels_.each([&](std::string_view label, u32 op) {
-      names[op] = std::string(label) + " (line " + std::to_string(line_of(op)) + ")";
-    });
-    std::string circle = names[dependencies[cycle[0]].before];
-    for (const u32 k : cycle) circle += " -> " + names[dependencies[k].after];
-    fail(written_[cycle[0]],
-         "operations wait for each other in a cycle: " + circle + "; expected acyclic dependencies");
-  }
-
-  void check_messages() const {
-    std::vector<Endpoint> endpoints;
-    for (u32 rank = 0; rank < ranks_; rank++)
-      for (u64 k = out_->first_op[rank]; k < out_->first_op[rank + 1]; k++) {
-        const Op& op = out_->ops[k];
-        if (op.kind == OpKind::kSend) endpoints.push_back({op.peer, rank, op.tag, true, 1, k});
-        if (op.kind == OpKind::kReceive) endpoints.push_back({rank, op.peer, op.tag, false, 1, k});
-      }
-    const Unmatched found = find_unmatched(std::move(endpoints));
-    if (!found) return;
-    const char* at = text_;
-    for (u32 line = 1; line < out_->lines[found.op]; line++)
-      at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end_ - at))) + 1;
-    while (*at == ' ' || *at == '\t') at++;
-    const bool sends = out_->ops[found.op].kind == OpKind::kSend;
-    fail(at, std::string(sends ? "no receive matches this message: " : "no send matches this receive: ") + found.why +
-                 (sends ? "; expected a receive" : "; expected a send") + " with this source, destination and tag");
-  }
-
   u32 ops_of_rank() const { return static_cast<u32>(out_->ops.size() - out_->first_op.back()); }
   u32 line_of(u32 op) const { return op < ops_of_rank() ? out_->lines[out_->first_op.back() + op] : line_; }
 
@@ -382,7 +315,6 @@ class Reader {
   const char* word_ = nullptr;
   u32 line_ = 1, rank_ = 0, ranks_ = 0;
   GoalLabels labels_;
-  std::vector<const char*> written_;  // [dependencies of the rank] position in the text
   std::shared_ptr<GoalProgram> out_;
 };
 

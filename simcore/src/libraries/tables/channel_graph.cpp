@@ -67,10 +67,10 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
   return g;
 }
 
-void hops_to(const ChannelGraph& g, u32 to, std::vector<u32>& hops) {
+void hops_to(const ChannelGraph& g, const std::vector<u32>& to, std::vector<u32>& hops) {
   hops.assign(g.switches, kNone);
-  std::vector<u32> queue{to};
-  hops[to] = 0;
+  std::vector<u32> queue = to;
+  for (const u32 s : to) hops[s] = 0;
   worked(g.channels);
   for (std::size_t head = 0; head < queue.size(); head++)
     for (u32 c = g.first[queue[head]]; c < g.first[queue[head] + 1]; c++)  // every cable has both directions

@@ -1,4 +1,4 @@
-#include "tables/cycle_breaking.hpp"
+#include "tables/layer_assignment.hpp"
 
 #include <algorithm>
 
@@ -9,18 +9,6 @@
 
 namespace flitgym::tables {
 
-ParamSpec edge_param() {
-  return choice(
-      "edge", "weakest", {"weakest", "heaviest", "first"},
-      "dependency that breaks a cycle and whose routes move to the next layer: the one with the fewest routes, "
-      "the one with the most, or the one that closed the cycle in the search");
-}
-
-BreakEdge edge_of(const Params& params) {
-  const std::string& edge = params.text("edge");
-  return edge == "weakest" ? BreakEdge::kWeakest : edge == "heaviest" ? BreakEdge::kHeaviest : BreakEdge::kFirst;
-}
-
 namespace {
 
 // Processes one layer after the other. A layer begins with all routes that are not in an earlier layer. For each cycle,
@@ -30,8 +18,8 @@ class Breaking {
  public:
   Breaking(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table)
       : g_(g), rule_(rule), table_(table), index_(g), destinations_(table.destinations()) {
-    claim_memory(index_.size() * 4 + u64{g.channels} * 13, "topology." + g.topology_name,
-                 "the dependencies of " + std::to_string(g.channels) + " channels");
+    g.claim(index_.size() * 4 + u64{g.channels} * 13,
+            "the dependencies of " + std::to_string(g.channels) + " channels");
     count_.resize(index_.size());
     colour_.resize(g.channels);
     cursor_.resize(g.channels);
@@ -126,7 +114,9 @@ class Breaking {
     if (rule_ != BreakEdge::kFirst)
       for (std::size_t k = begin; k + 1 < stack_.size(); k++) {
         const u32 count = count_[index_.at(stack_[k], stack_[k + 1])], least = count_[index_.at(best, best_next)];
-        if (rule_ == BreakEdge::kWeakest ? count < least : count > least) best = stack_[k], best_next = stack_[k + 1];
+        if (rule_ == BreakEdge::kWeakest ? count >= least : count <= least) continue;
+        best = stack_[k];
+        best_next = stack_[k + 1];
       }
     move_routes(best, best_next);
     // Moving routes may have removed dependencies along the stack. The search then drops the part above the first
@@ -201,10 +191,7 @@ class Breaking {
 }  // namespace
 
 bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table) {
-  const u64 pairs = u64{g.switches} * table.destinations();
-  claim_memory(pairs, "topology." + g.topology_name, "the layers of " + std::to_string(pairs) + " routes");
-  table.layer_by = LayerBy::kSwitch;
-  table.layer.assign(pairs, 0);
+  give_layers(g, table);
   return Breaking(g, rule, table).run();
 }
 

@@ -5,39 +5,10 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/tables/walk.hpp"
+#include "tables/layering.hpp"
 
 namespace flitgym::tables {
 
-namespace {
-
-// Dependencies between lanes of consecutive channels. Each pair of channels that meet at a switch has one word of
-// lanes. If packets change lanes, each lane of the first channel has its own word.
-class Waits {
- public:
-  Waits(const ChannelGraph& g, u32 lanes, bool change) : g_(g), lanes_(lanes), change_(change) {
-    first_.assign(1, 0);
-    for (u32 c = 0; c < g.channels; c++) first_.push_back(first_.back() + (g.first[g.to[c] + 1] - g.first[g.to[c]]));
-    const u64 words = first_.back() * (change ? lanes : 1);
-    claim_memory(words * 8, "topology." + g.topology_name,
-                 "the dependencies of " + std::to_string(g.channels) + " channels");
-    word_.assign(words, 0);
-  }
-  void same_lane(u32 c, u32 next, u64 lanes) { word_[at(c, next)] |= lanes; }
-  void change(u32 c, u32 lane, u32 next, u32 next_lane) { word_[at(c, next) * lanes_ + lane] |= u64{1} << next_lane; }
-  // Lanes of channel first[to[c]] + k on which lane `lane` of channel c depends.
-  u64 waits(u32 c, u32 k, u32 lane) const {
-    return change_ ? word_[(first_[c] + k) * lanes_ + lane] : word_[first_[c] + k] & u64{1} << lane;
-  }
-
- private:
-  u64 at(u32 c, u32 next) const { return first_[c] + (next - g_.first[g_.to[c]]); }
-  const ChannelGraph& g_;
-  const u32 lanes_;
-  const bool change_;
-  std::vector<u64> first_, word_;
-};
-
-// Layers in which the terminals of a switch send to a destination.
 u64 layers_from(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 d) {
   if (table.layer_by != LayerBy::kTerminal) return g.terminals_at(s) ? u64{1} << table.layer_of(s, 0, d) : 0;
   u64 layers = 0;
@@ -45,6 +16,34 @@ u64 layers_from(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 
     layers |= u64{1} << table.layer_of(s, g.terminal_of[k], d);
   return layers;
 }
+
+namespace {
+
+// Dependencies between lanes of consecutive channels. Each pair of channels that meet at a switch has one word of
+// lanes. If packets change lanes, each lane of the first channel has its own word.
+class Waits {
+ public:
+  Waits(const ChannelGraph& g, u32 lanes, bool change) : index_(g), lanes_(lanes), change_(change) {
+    const u64 words = index_.size() * (change ? lanes : 1);
+    g.claim(words * 8, "the dependencies of " + std::to_string(g.channels) + " channels");
+    word_.assign(words, 0);
+  }
+  void same_lane(u32 c, u32 next, u64 lanes) { word_[index_.at(c, next)] |= lanes; }
+  void change(u32 c, u32 lane, u32 next, u32 next_lane) {
+    word_[index_.at(c, next) * lanes_ + lane] |= u64{1} << next_lane;
+  }
+  // Lanes of channel first[to[c]] + k on which lane `lane` of channel c depends.
+  u64 waits(u32 c, u32 k, u32 lane) const {
+    const u64 at = index_.first(c) + k;
+    return change_ ? word_[at * lanes_ + lane] : word_[at] & u64{1} << lane;
+  }
+
+ private:
+  const DependencyIndex index_;
+  const u32 lanes_;
+  const bool change_;
+  std::vector<u64> word_;
+};
 
 void note_tree(const ChannelGraph& g, const ForwardingTable& table, Tree& tree, std::vector<u64>& passing, u32 d,
                Waits& waits) {

@@ -9,6 +9,9 @@
 
 namespace flitgym::tables {
 
+// Set of the layers in which the terminals of a switch send to a destination.
+u64 layers_from(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 destination);
+
 struct LaneChannel {
   u32 channel, lane;
 };

@@ -60,10 +60,7 @@ void check_demand(const std::string& where, const EngineSpec& spec, const Demand
   if (!spec.balances)
     throw ConfigError(where + ".demand: engine " + spec.name +
                       " does not use a demand; remove it or take an engine that balances load");
-  if (demand.terminals != g.terminals)
-    throw ConfigError(where + ".demand: the matrix is " + std::to_string(demand.terminals) + " x " +
-                      std::to_string(demand.terminals) + ", but the network has " + std::to_string(g.terminals) +
-                      " terminals");
+  check_size(where + ".demand: ", demand, g.terminals);
 }
 
 // Checks the network first, so that an engine is not blamed for missing links.
@@ -123,6 +120,12 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   }
   check_table(g, table);
   return table;
+}
+
+std::vector<ParamSpec> joined(const std::vector<std::vector<ParamSpec>>& lists) {
+  std::vector<ParamSpec> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
 ParamSpec layers_param() {

@@ -20,7 +20,7 @@ class FirstFit {
   FirstFit(const ChannelGraph& g, const ForwardingTable& table)
       : g_(g), table_(table), index_(g), destinations_(table.destinations()) {
     const u64 pairs = u64{g.switches} * destinations_;
-    claim_memory(pairs * 7, "topology." + g.topology_name, "the order of " + std::to_string(pairs) + " routes");
+    g.claim(pairs * 7, "the order of " + std::to_string(pairs) + " routes");
     if (pairs > kNone)
       throw ConfigError("topology." + g.topology_name + ": " + std::to_string(pairs) +
                         " routes cannot be assigned to layers; the maximum is " + std::to_string(kNone));
@@ -154,13 +154,6 @@ class FirstFit {
   std::vector<u32> route_;
 };
 
-void give_layers(const ChannelGraph& g, ForwardingTable& table) {
-  const u64 pairs = u64{g.switches} * table.destinations();
-  claim_memory(pairs, "topology." + g.topology_name, "the layers of " + std::to_string(pairs) + " routes");
-  table.layer_by = LayerBy::kSwitch;
-  table.layer.assign(pairs, 0);
-}
-
 // Halves the fullest layer until there are `layers` layers. Removing dependencies cannot close a cycle.
 void spread_layers(const ChannelGraph& g, u32 layers, ForwardingTable& table) {
   if (table.layer.empty()) give_layers(g, table);
@@ -188,6 +181,13 @@ void spread_layers(const ChannelGraph& g, u32 layers, ForwardingTable& table) {
 }
 
 }  // namespace
+
+void give_layers(const ChannelGraph& g, ForwardingTable& table) {
+  const u64 pairs = u64{g.switches} * table.destinations();
+  g.claim(pairs, "the layers of " + std::to_string(pairs) + " routes");
+  table.layer_by = LayerBy::kSwitch;
+  table.layer.assign(pairs, 0);
+}
 
 void first_fit(const ChannelGraph& g, RouteOrder order, ForwardingTable& table) {
   FirstFit fit(g, table);

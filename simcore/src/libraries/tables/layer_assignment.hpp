@@ -6,8 +6,24 @@
 
 namespace flitgym::tables {
 
+// cycle_breaking.cpp: the offline algorithm of DFSSSP (Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for
+// Arbitrary Topologies", IPDPS 2011).
+// The dependency that breaks a cycle. Its routes move to the next layer.
+enum class BreakEdge : u8 {
+  kWeakest,   // the dependency with the fewest routes
+  kHeaviest,  // the dependency with the most routes
+  kFirst,     // the dependency that closed the cycle in the search
+};
+
+// Assigns a layer to every route from a switch with terminals to a destination (LayerBy::kSwitch). The table must have
+// ports, not source routes. The dependencies within each layer are acyclic. Returns false if 255 layers are too few.
+bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table);
+
 // Order in which routes are placed. In kShortFirst and kLongFirst, routes of equal length are ordered by source.
 enum class RouteOrder : u8 { kByDestination, kBySource, kShortFirst, kLongFirst };
+
+// Puts every route into layer 0 (LayerBy::kSwitch). Claims the memory of the layers.
+void give_layers(const ChannelGraph& g, ForwardingTable& table);
 
 // Places each route from a switch with terminals to a destination in the first layer that stays acyclic with this
 // route, as LASH does (LayerBy::kSwitch). The table must have ports, not source routes.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simcore/limits.hpp"
-
 namespace flitgym::tables {
 
 DependencyIndex::DependencyIndex(const ChannelGraph& g) : g_(g) {
@@ -15,8 +13,8 @@ DependencyIndex::DependencyIndex(const ChannelGraph& g) : g_(g) {
 
 AcyclicLayer::AcyclicLayer(const DependencyIndex& index) : index_(&index) {
   const ChannelGraph& g = index.graph();
-  claim_memory(index.size() * 8 + u64{g.channels} * 5, "topology." + g.topology_name,
-               "a virtual layer's dependencies between " + std::to_string(g.channels) + " channels");
+  g.claim(index.size() * 8 + u64{g.channels} * 5,
+          "a virtual layer's dependencies between " + std::to_string(g.channels) + " channels");
   count_.assign(index.size(), 0);
   refused_.assign(index.size(), 0);
   place_.resize(g.channels);

@@ -44,16 +44,8 @@ std::vector<u32> given_roots(const std::string& engine, const Params& params, co
 }
 
 std::vector<u32> ranks_below(const ChannelGraph& g, const std::vector<u32>& roots) {
-  std::vector<u32> rank(g.switches, kNone), queue;
-  const auto reach = [&](u32 s, u32 hops) {
-    if (rank[s] != kNone) return;
-    rank[s] = hops;
-    queue.push_back(s);
-  };
-  for (const u32 root : roots) reach(root, 0);
-  worked(g.channels);
-  for (std::size_t head = 0; head < queue.size(); head++)
-    for (u32 c = g.first[queue[head]]; c < g.first[queue[head] + 1]; c++) reach(g.to[c], rank[queue[head]] + 1);
+  std::vector<u32> rank;
+  hops_to(g, roots, rank);
   return rank;
 }
 
@@ -66,17 +58,15 @@ std::vector<u32> heights(const ChannelGraph& g) {
 
 bool find_levels(const std::string& engine, const Params& params, const ChannelGraph& g, Levels& levels) {
   if (const auto roots = given_roots(engine, params, g); !roots.empty()) {
-    levels.from = Levels::From::kRoots;
+    levels.of_roots = true;
     levels.rank = ranks_below(g, roots);
     return true;
   }
   if (const auto* tree = dynamic_cast<const FatTree*>(g.topology.get())) {
-    levels.from = Levels::From::kTopology;
     levels.rank.clear();
     for (u32 s = 0; s < g.switches; s++) levels.rank.push_back(tree->levels - tree->level[s]);
     return true;
   }
-  levels.from = Levels::From::kTerminals;
   levels.rank = heights(g);
   u32 top = 0;
   for (const u32 height : levels.rank)

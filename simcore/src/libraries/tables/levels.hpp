@@ -14,11 +14,7 @@ namespace flitgym::tables {
 std::vector<ParamSpec> root_params();
 
 struct Levels {
-  enum class From {
-    kRoots,
-    kTopology,
-    kTerminals
-  } from = From::kRoots;  // given by the user, by a FatTree, or by the switches with terminals
+  bool of_roots = false;  // counted from given roots
   std::vector<u32> rank;  // [switches] 0 = top
 };
 

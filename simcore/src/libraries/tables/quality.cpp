@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 
@@ -39,9 +38,7 @@ class Sums {
   }
   // Channels from a switch with terminals to the destination. Call it after add().
   u32 hops(u32 s, u32 destination) const {
-    if (!table_.source_routed()) return tree_.depth[s];
-    const std::size_t at = std::size_t{s} * table_.destinations() + destination;
-    return static_cast<u32>(table_.route_first[at + 1] - table_.route_first[at]);
+    return table_.source_routed() ? table_.route_length(s, destination) : tree_.depth[s];
   }
 
  private:
@@ -52,14 +49,8 @@ class Sums {
   std::vector<double> passing_;
 };
 
-void check_demand(const ChannelGraph& g, const Demand& demand) {
-  if (!demand.empty() && demand.terminals != g.terminals)
-    throw ConfigError("demand: the matrix is " + std::to_string(demand.terminals) + " x " +
-                      std::to_string(demand.terminals) + ", but the network has " + std::to_string(g.terminals) +
-                      " terminals");
-}
-
-Loads no_loads(const ChannelGraph& g) {
+Loads no_loads(const ChannelGraph& g, const Demand& demand) {
+  if (!demand.empty()) check_size("demand: ", demand, g.terminals);
   Loads loads;
   loads.channel.assign(g.channels, 0);
   loads.from_terminal.assign(g.terminals, 0);
@@ -117,11 +108,38 @@ void summarise(const ChannelGraph& g, double shortest, Quality& q) {
   q.load_deviation = std::sqrt(squares / g.channels);
 }
 
+// Calls visit(channel) for each channel of the routes of a pair, to all addresses of the destination.
+template <class Visit>
+void each_of_pair(const ChannelGraph& g, const ForwardingTable& table, u32 source, u32 destination, Visit&& visit) {
+  const u32 addresses = 1u << table.lmc, from = g.terminal_switch[source];
+  for (u32 a = 0; a < addresses; a++) each_channel(g, table, from, destination << table.lmc | a, visit);
+  worked(addresses);
+}
+
+void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
+  const std::string name = "flow " + std::to_string(number);
+  for (const u32 t : {f.source, f.destination})
+    if (t >= g.terminals)
+      throw ConfigError(name + ": there is no terminal " + std::to_string(t) + "; they are 0 to " +
+                        std::to_string(g.terminals - 1));
+  if (f.source == f.destination)
+    throw ConfigError(name + ": terminal " + g.terminal_name(f.source) + " sends to itself");
+  if (!(f.weight > 0) || !std::isfinite(f.weight))
+    throw ConfigError(name + ": weight " + std::to_string(f.weight) + "; valid are finite numbers above 0");
+}
+
+void check_order(const ChannelGraph& g, const u32* order, std::size_t number, std::vector<u8>& seen) {
+  std::fill(seen.begin(), seen.end(), 0);
+  for (u32 k = 0; k < g.terminals; k++)
+    if (order[k] >= g.terminals || seen[order[k]]++)
+      throw ConfigError("orders: number " + std::to_string(number) + " does not contain each of the terminals 0 to " +
+                        std::to_string(g.terminals - 1) + " exactly once");
+}
+
 }  // namespace
 
 Loads loads(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand) {
-  check_demand(g, demand);
-  Loads loads = no_loads(g);
+  Loads loads = no_loads(g, demand);
   Sums sums(g, table, loads);
   each_terminal(g, demand, [&](u32, u32 t, const std::vector<double>& sent) {
     for (u32 a = 0; a < 1u << table.lmc; a++) sums.add(t << table.lmc | a, sent);
@@ -132,9 +150,8 @@ Loads loads(const ChannelGraph& g, const ForwardingTable& table, const Demand& d
 }
 
 Quality quality(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand) {
-  check_demand(g, demand);
   Quality q;
-  q.loads = no_loads(g);
+  q.loads = no_loads(g, demand);
   Sums sums(g, table, q.loads);
   double shortest = 0;
   std::vector<u32> distance;
@@ -162,30 +179,6 @@ Quality quality(const ChannelGraph& g, const ForwardingTable& table, const Deman
   return q;
 }
 
-namespace {
-
-// Calls visit(channel) for each channel of the routes of a pair, to all addresses of the destination.
-template <class Visit>
-void each_of_pair(const ChannelGraph& g, const ForwardingTable& table, u32 source, u32 destination, Visit&& visit) {
-  const u32 addresses = 1u << table.lmc, from = g.terminal_switch[source];
-  for (u32 a = 0; a < addresses; a++) each_channel(g, table, from, destination << table.lmc | a, visit);
-  worked(addresses);
-}
-
-void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
-  const std::string name = "flow " + std::to_string(number);
-  for (const u32 t : {f.source, f.destination})
-    if (t >= g.terminals)
-      throw ConfigError(name + ": there is no terminal " + std::to_string(t) + "; they are 0 to " +
-                        std::to_string(g.terminals - 1));
-  if (f.source == f.destination)
-    throw ConfigError(name + ": terminal " + g.terminal_name(f.source) + " sends to itself");
-  if (!(f.weight > 0) || !std::isfinite(f.weight))
-    throw ConfigError(name + ": weight " + std::to_string(f.weight) + "; valid are finite numbers above 0");
-}
-
-}  // namespace
-
 FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const std::vector<Flow>& flows) {
   FlowLoads all;
   all.channel.assign(g.channels, 0);
@@ -210,18 +203,6 @@ FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const 
   }
   return all;
 }
-
-namespace {
-
-void check_order(const ChannelGraph& g, const u32* order, std::size_t number, std::vector<u8>& seen) {
-  std::fill(seen.begin(), seen.end(), 0);
-  for (u32 k = 0; k < g.terminals; k++)
-    if (order[k] >= g.terminals || seen[order[k]]++)
-      throw ConfigError("orders: number " + std::to_string(number) + " does not contain each of the terminals 0 to " +
-                        std::to_string(g.terminals - 1) + " exactly once");
-}
-
-}  // namespace
 
 std::vector<double> bisection_bandwidth(const ChannelGraph& g, const ForwardingTable& table,
                                         const std::vector<u32>& orders, bool both_ways) {

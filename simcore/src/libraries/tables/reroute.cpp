@@ -12,9 +12,8 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
     : g_(g), table_(std::move(start)), demand_(demand), index_(g), load_(g.channels, 0) {
   const u32 destinations = table_.destinations();
   const std::size_t pairs = std::size_t{g.switches} * destinations;
-  claim_memory(pairs * 12, "topology." + g.topology_name,
-               "the traffic through " + std::to_string(g.switches) + " switches to " + std::to_string(destinations) +
-                   " destinations");
+  g.claim(pairs * 12, "the traffic through " + std::to_string(g.switches) + " switches to " +
+                          std::to_string(destinations) + " destinations");
   flow_.assign(pairs, 0);
   mask_.assign(pairs, 0);
   if (find_cycle(g, table_).empty())
@@ -37,16 +36,6 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
         layers_[static_cast<u32>(__builtin_ctz(left))].add(c, tree.next[g.to[c]]);
     }
   }
-}
-
-// Set of layers of the routes that start at switch s.
-u32 Rerouting::own_layers(u32 s, u32 d) const {
-  if (g_.terminals_at(s) == 0) return 0;
-  if (table_.layer_by != LayerBy::kTerminal) return 1u << table_.layer_of(s, 0, d);
-  u32 layers = 0;
-  for (u32 k = g_.first_terminal[s]; k < g_.first_terminal[s + 1]; k++)
-    layers |= 1u << table_.layer_of(s, g_.terminal_of[k], d);
-  return layers;
 }
 
 double Rerouting::own(u32 s, u32 d) const {

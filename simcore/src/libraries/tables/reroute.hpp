@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simcore/tables/engine.hpp"
+#include "tables/dependencies.hpp"
 #include "tables/layering.hpp"
 
 namespace flitgym::tables {
@@ -48,7 +49,7 @@ class Rerouting {
     u32 c, next, layers;  // channel, next channel, and the set of layers with this dependency
   };
   std::size_t at(u32 s, u32 d) const { return std::size_t{s} * table_.destinations() + d; }
-  u32 own_layers(u32 s, u32 d) const;
+  u32 own_layers(u32 s, u32 d) const { return static_cast<u32>(layers_from(g_, table_, s, d)); }
   bool renew(const std::vector<Step>& gone, const std::vector<Step>& come);
   void list(const Change& change, std::vector<Step>& gone, std::vector<Step>& come);
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "simcore/limits.hpp"
-
 namespace flitgym::tables {
 
 void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
@@ -46,8 +44,6 @@ std::vector<ParamSpec> balance_params() {
 
 namespace {
 
-enum class Update : u8 { kSource, kPair };
-
 // Terminals in the order in which their routes are made. Terminals that receive most come first. Under a uniform
 // demand, terminals at the switches with most terminals come first. Ties are ordered switch by switch. With in_turn,
 // the first terminal of every switch comes first, then the second of every switch, and so on.
@@ -74,7 +70,7 @@ class Balance {
         passing_(g.switches), taken_(g.switches), seen_(g.switches) {}
 
   // `uniform` balances as if the demand were uniform.
-  void make(Update update, const std::vector<u32>& destinations, bool uniform) {
+  void make(bool by_pair, const std::vector<u32>& destinations, bool uniform) {
     std::fill(load_.begin(), load_.end(), 0);
     std::fill(demand_load_.begin(), demand_load_.end(), 0);
     u32 at = kNone;
@@ -84,8 +80,8 @@ class Balance {
       at = s;
       demand_towards(g_, uniform ? Demand{} : demand_, t, weight_);
       worked(ways_.step.size() + g_.switches);
-      if (update == Update::kSource) all_sources(t);
-      else pair_by_pair(t);
+      if (by_pair) pair_by_pair(t);
+      else all_sources(t);
       if (uniform && !demand_.empty()) add_demand_load(t);
     }
     if (!uniform || demand_.empty()) demand_load_ = load_;
@@ -93,7 +89,10 @@ class Balance {
   // Unevenness of the loads under the demand: the highest load first, then the sum of squares.
   std::pair<double, double> unevenness() const {
     double most = 0, squares = 0;
-    for (const double load : demand_load_) most = std::max(most, load), squares += load * load;
+    for (const double load : demand_load_) {
+      most = std::max(most, load);
+      squares += load * load;
+    }
     return {most, squares};
   }
 
@@ -123,8 +122,54 @@ class Balance {
     for (u32 k = 1; k < ways_.order.size(); k++) passing_[k] = weight_[ways_.order[k]];
     send(demand_load_);
   }
-  void pair_by_pair(u32 t);
-  void add_pair(u32 source, double weight);
+  // The nearest sources come first. Once a switch has a port for this destination, it keeps the port. So a route can be
+  // chosen only up to the first such switch.
+  void pair_by_pair(u32 t) {
+    const u32 reached = static_cast<u32>(ways_.order.size());
+    taken_.assign(g_.switches, {kNone, 0});
+    std::fill(seen_.begin(), seen_.end(), kNone);
+    for (u32 k = 1; k < reached; k++)
+      if (g_.terminals_at(ways_.order[k])) add_pair(k, weight_[ways_.order[k]]);
+    // Switches that are not on a route get the cheapest step, too.
+    for (u32 k = 1; k < reached; k++) {
+      if (taken_[k].channel == kNone) taken_[k] = best_step(k);
+      cost_[k] = cost_[taken_[k].place] + load_[taken_[k].channel];
+      table_.at(ways_.order[k], t) = g_.port[taken_[k].channel];
+    }
+  }
+  void add_pair(u32 source, double weight) {
+    // Collects the places that can be on the route, up to the first places that already have a port. Their costs change
+    // with every pair, so the costs are computed again.
+    open_.assign(1, source);
+    std::size_t looked = 0;
+    for (std::size_t head = 0; head < open_.size(); head++) {
+      const u32 k = open_[head];
+      if (k == 0) {
+        cost_[k] = 0;
+      } else if (taken_[k].channel != kNone) {
+        cost_[k] = 0;
+        for (u32 at = k; at; at = taken_[at].place, looked++) cost_[k] += load_[taken_[at].channel];
+      } else {
+        for (u32 i = ways_.first[k]; i < ways_.first[k + 1]; i++)
+          if (const u32 next = ways_.step[i].place; seen_[next] != source) {
+            seen_[next] = source;
+            open_.push_back(next);
+          }
+        looked += ways_.first[k + 1] - ways_.first[k];
+      }
+    }
+    worked(looked);
+    std::sort(open_.begin(), open_.end());
+    for (const u32 k : open_) {
+      if (k == 0 || taken_[k].channel != kNone) continue;
+      const ShortestWays::Step step = best_step(k);
+      cost_[k] = cost_[step.place] + load_[step.channel];
+    }
+    for (u32 k = source; k; k = taken_[k].place) {
+      if (taken_[k].channel == kNone) taken_[k] = best_step(k);
+      load_[taken_[k].channel] += weight;
+    }
+  }
   // The step of least cost. Ties go to the lowest port.
   ShortestWays::Step best_step(u32 k) const {
     ShortestWays::Step best{kNone, 0};
@@ -132,7 +177,9 @@ class Balance {
     for (u32 i = ways_.first[k]; i < ways_.first[k + 1]; i++) {
       const ShortestWays::Step& step = ways_.step[i];
       const double cost = cost_[step.place] + load_[step.channel];
-      if (best.channel == kNone || cost < least) best = step, least = cost;
+      if (best.channel != kNone && cost >= least) continue;
+      best = step;
+      least = cost;
     }
     return best;
   }
@@ -150,60 +197,10 @@ class Balance {
   std::vector<u32> seen_;                  // [places] source of the last visit
 };
 
-// The nearest sources come first. Once a switch has a port for this destination, it keeps the port. So a route can be
-// chosen only up to the first such switch.
-void Balance::pair_by_pair(u32 t) {
-  const u32 reached = static_cast<u32>(ways_.order.size());
-  taken_.assign(g_.switches, {kNone, 0});
-  std::fill(seen_.begin(), seen_.end(), kNone);
-  for (u32 k = 1; k < reached; k++)
-    if (g_.terminals_at(ways_.order[k])) add_pair(k, weight_[ways_.order[k]]);
-  // Switches that are not on a route get the cheapest step, too.
-  for (u32 k = 1; k < reached; k++) {
-    if (taken_[k].channel == kNone) taken_[k] = best_step(k);
-    cost_[k] = cost_[taken_[k].place] + load_[taken_[k].channel];
-    table_.at(ways_.order[k], t) = g_.port[taken_[k].channel];
-  }
-}
-
-void Balance::add_pair(u32 source, double weight) {
-  // Collects the places that can be on the route, up to the first places that already have a port. Their costs change
-  // with every pair, so the costs are computed again.
-  open_.assign(1, source);
-  std::size_t looked = 0;
-  for (std::size_t head = 0; head < open_.size(); head++) {
-    const u32 k = open_[head];
-    if (k == 0) {
-      cost_[k] = 0;
-    } else if (taken_[k].channel != kNone) {
-      cost_[k] = 0;
-      for (u32 at = k; at; at = taken_[at].place, looked++) cost_[k] += load_[taken_[at].channel];
-    } else {
-      for (u32 i = ways_.first[k]; i < ways_.first[k + 1]; i++)
-        if (const u32 next = ways_.step[i].place; seen_[next] != source) {
-          seen_[next] = source;
-          open_.push_back(next);
-        }
-      looked += ways_.first[k + 1] - ways_.first[k];
-    }
-  }
-  worked(looked);
-  std::sort(open_.begin(), open_.end());
-  for (const u32 k : open_) {
-    if (k == 0 || taken_[k].channel != kNone) continue;
-    const ShortestWays::Step step = best_step(k);
-    cost_[k] = cost_[step.place] + load_[step.channel];
-  }
-  for (u32 k = source; k; k = taken_[k].place) {
-    if (taken_[k].channel == kNone) taken_[k] = best_step(k);
-    load_[taken_[k].channel] += weight;
-  }
-}
-
 }  // namespace
 
 void balance_shortest(const Params& params, const ChannelGraph& g, const Demand& demand, ForwardingTable& table) {
-  const Update update = params.text("update") == "pair" ? Update::kPair : Update::kSource;
+  const bool by_pair = params.text("update") == "pair";
   const std::string& order = params.text("order");
   // The balancing does not know the later destinations. So for some demands, routes that are balanced for a uniform
   // demand are better. Both are tried.
@@ -220,10 +217,12 @@ void balance_shortest(const Params& params, const ChannelGraph& g, const Demand&
   std::size_t best = 0;
   std::pair<double, double> least;
   for (std::size_t k = 0; k < tries.size(); k++) {
-    balance.make(update, tries[k].first, tries[k].second);
-    if (k == 0 || balance.unevenness() < least) best = k, least = balance.unevenness();
+    balance.make(by_pair, tries[k].first, tries[k].second);
+    if (k > 0 && balance.unevenness() >= least) continue;
+    best = k;
+    least = balance.unevenness();
   }
-  if (best + 1 < tries.size()) balance.make(update, tries[best].first, tries[best].second);
+  if (best + 1 < tries.size()) balance.make(by_pair, tries[best].first, tries[best].second);
 }
 
 }  // namespace flitgym::tables

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "simcore/limits.hpp"
-
 namespace flitgym::tables {
 
 std::vector<u32> destination_switches(const ChannelGraph& g, Ties ties) {

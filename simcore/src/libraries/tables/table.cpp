@@ -3,27 +3,10 @@
 #include <algorithm>
 
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 
 namespace flitgym::tables {
-
-ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u32 lmc) {
-  ForwardingTable table;
-  table.switches = g.switches;
-  table.terminals = g.terminals;
-  table.lmc = lmc;
-  table.engine = engine;
-  table.fingerprint = g.fingerprint;
-  const u64 entries = u64{g.switches} * table.destinations();
-  claim_memory(entries * sizeof(u16), "topology." + g.topology_name,
-               "a forwarding table of " + std::to_string(g.switches) + " switches x " +
-                   std::to_string(table.destinations()) + " destinations");
-  table.port.assign(entries, kNoPort);
-  for (u32 d = 0; d < table.destinations(); d++) table.at(g.terminal_switch[d >> lmc], d) = g.terminal_port[d >> lmc];
-  return table;
-}
 
 namespace {
 
@@ -34,65 +17,6 @@ std::string destination_name(const ChannelGraph& g, const ForwardingTable& table
 }
 
 std::string where(const ForwardingTable& table) { return "table '" + table.engine + "': "; }
-
-}  // namespace
-
-void Tree::follow(const ForwardingTable& table, u32 d) {
-  constexpr u32 kVisiting = kNone - 1;
-  const u32 terminal = d >> table.lmc, last = g_.terminal_switch[terminal];
-  std::fill(depth.begin(), depth.end(), kNone);
-  std::fill(next.begin(), next.end(), kNone);
-  order.clear();
-  worked(g_.switches);
-  depth[last] = 0;
-  if (table.at(last, d) != g_.terminal_port[terminal])
-    throw ConfigError(where(table) + "switch " + g_.switch_name(last) + " sends " + destination_name(g_, table, d) +
-                      ", which is attached to its port " + std::to_string(g_.terminal_port[terminal]) + ", to " +
-                      (table.at(last, d) == kNoPort ? "no port" : "port " + std::to_string(table.at(last, d))));
-  u32 deepest = 0;
-  std::vector<u32>& path = order;  // reuses the memory of `order` until the sort below
-  for (u32 from = 0; from < g_.switches; from++) {
-    if (g_.terminals_at(from) == 0 || depth[from] != kNone) continue;
-    u32 s = from;
-    path.clear();
-    while (depth[s] == kNone) {
-      const u16 port = table.at(s, d);
-      if (port == kNoPort)
-        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " has no port for " +
-                          destination_name(g_, table, d) +
-                          (s == from ? "" : ", although the route from switch " + g_.switch_name(from) + " passes it"));
-      const u32 c = g_.channel(s, port);
-      if (c == kNone)
-        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " sends " + destination_name(g_, table, d) +
-                          " to port " + std::to_string(port) + ", which leads to no other switch");
-      depth[s] = kVisiting;
-      next[s] = c;
-      path.push_back(s);
-      s = g_.to[c];
-    }
-    if (depth[s] == kVisiting) {
-      std::string loop;
-      for (auto at = std::find(path.begin(), path.end(), s); at != path.end(); ++at)
-        loop += g_.switch_name(*at) + " -> ";
-      throw ConfigError(where(table) + "packets for " + destination_name(g_, table, d) +
-                        " circulate in a loop: " + loop + g_.switch_name(s));
-    }
-    u32 hops = depth[s];
-    for (std::size_t k = path.size(); k-- > 0;) depth[path[k]] = ++hops;
-    deepest = std::max(deepest, hops);
-  }
-  order.clear();
-  // Counting sort: the switches farthest from the destination come first.
-  std::vector<u32> start(deepest + 2, 0);
-  for (u32 s = 0; s < g_.switches; s++)
-    if (depth[s] != kNone) start[deepest - depth[s] + 1]++;
-  for (u32 k = 1; k < start.size(); k++) start[k] += start[k - 1];
-  order.resize(start.back());
-  for (u32 s = 0; s < g_.switches; s++)
-    if (depth[s] != kNone) order[start[deepest - depth[s]]++] = s;
-}
-
-namespace {
 
 void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
   const std::string own = std::to_string(table.switches) + " switches and " + std::to_string(table.terminals) +
@@ -160,6 +84,76 @@ void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
 
 }  // namespace
 
+ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u32 lmc) {
+  ForwardingTable table;
+  table.switches = g.switches;
+  table.terminals = g.terminals;
+  table.lmc = lmc;
+  table.engine = engine;
+  table.fingerprint = g.fingerprint;
+  const u64 entries = u64{g.switches} * table.destinations();
+  g.claim(entries * sizeof(u16), "a forwarding table of " + std::to_string(g.switches) + " switches x " +
+                                     std::to_string(table.destinations()) + " destinations");
+  table.port.assign(entries, kNoPort);
+  for (u32 d = 0; d < table.destinations(); d++) table.at(g.terminal_switch[d >> lmc], d) = g.terminal_port[d >> lmc];
+  return table;
+}
+
+void Tree::follow(const ForwardingTable& table, u32 d) {
+  constexpr u32 kVisiting = kNone - 1;
+  const u32 terminal = d >> table.lmc, last = g_.terminal_switch[terminal];
+  std::fill(depth.begin(), depth.end(), kNone);
+  std::fill(next.begin(), next.end(), kNone);
+  order.clear();
+  worked(g_.switches);
+  depth[last] = 0;
+  if (table.at(last, d) != g_.terminal_port[terminal])
+    throw ConfigError(where(table) + "switch " + g_.switch_name(last) + " sends " + destination_name(g_, table, d) +
+                      ", which is attached to its port " + std::to_string(g_.terminal_port[terminal]) + ", to " +
+                      (table.at(last, d) == kNoPort ? "no port" : "port " + std::to_string(table.at(last, d))));
+  u32 deepest = 0;
+  std::vector<u32>& path = order;  // reuses the memory of `order` until the sort below
+  for (u32 from = 0; from < g_.switches; from++) {
+    if (g_.terminals_at(from) == 0 || depth[from] != kNone) continue;
+    u32 s = from;
+    path.clear();
+    while (depth[s] == kNone) {
+      const u16 port = table.at(s, d);
+      if (port == kNoPort)
+        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " has no port for " +
+                          destination_name(g_, table, d) +
+                          (s == from ? "" : ", although the route from switch " + g_.switch_name(from) + " passes it"));
+      const u32 c = g_.channel(s, port);
+      if (c == kNone)
+        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " sends " + destination_name(g_, table, d) +
+                          " to port " + std::to_string(port) + ", which leads to no other switch");
+      depth[s] = kVisiting;
+      next[s] = c;
+      path.push_back(s);
+      s = g_.to[c];
+    }
+    if (depth[s] == kVisiting) {
+      std::string loop;
+      for (auto at = std::find(path.begin(), path.end(), s); at != path.end(); ++at)
+        loop += g_.switch_name(*at) + " -> ";
+      throw ConfigError(where(table) + "packets for " + destination_name(g_, table, d) +
+                        " circulate in a loop: " + loop + g_.switch_name(s));
+    }
+    u32 hops = depth[s];
+    for (std::size_t k = path.size(); k-- > 0;) depth[path[k]] = ++hops;
+    deepest = std::max(deepest, hops);
+  }
+  order.clear();
+  // Counting sort: the switches farthest from the destination come first.
+  std::vector<u32> start(deepest + 2, 0);
+  for (u32 s = 0; s < g_.switches; s++)
+    if (depth[s] != kNone) start[deepest - depth[s] + 1]++;
+  for (u32 k = 1; k < start.size(); k++) start[k] += start[k - 1];
+  order.resize(start.back());
+  for (u32 s = 0; s < g_.switches; s++)
+    if (depth[s] != kNone) order[start[deepest - depth[s]]++] = s;
+}
+
 void check_table(const ChannelGraph& g, const ForwardingTable& table) {
   check_sizes(g, table);
   if (table.source_routed()) return check_routes(g, table);
@@ -175,8 +169,14 @@ u64 digest(const ForwardingTable& table) {
     worked(array.size());
     for (const auto x : array) word(x);
   };
-  word(table.lmc), word(table.layers), word(static_cast<u64>(table.layer_by)), word(table.lanes), word(table.bubble);
-  all(table.port), all(table.layer), all(table.lane), all(table.route_first), all(table.route_port);
+  for (const u64 x :
+       {u64{table.lmc}, u64{table.layers}, static_cast<u64>(table.layer_by), u64{table.lanes}, u64{table.bubble}})
+    word(x);
+  all(table.port);
+  all(table.layer);
+  all(table.lane);
+  all(table.route_first);
+  all(table.route_port);
   return value;
 }
 
@@ -193,9 +193,7 @@ Lengths route_lengths(const ChannelGraph& g, const ForwardingTable& table) {
         if (!table.source_routed()) tree.follow(table, d);
         for (u32 s = 0; s < g.switches; s++) {
           if (g.terminals_at(s) == 0) continue;
-          const std::size_t at = std::size_t{s} * table.destinations() + d;
-          const u32 length = table.source_routed() ? static_cast<u32>(table.route_first[at + 1] - table.route_first[at])
-                                                   : tree.depth[s];
+          const u32 length = table.source_routed() ? table.route_length(s, d) : tree.depth[s];
           lengths.longest = std::max(lengths.longest, length);
           lengths.minimal &= length == hops[s];
         }

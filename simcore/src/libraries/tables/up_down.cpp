@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simcore/limits.hpp"
 #include "tables/levels.hpp"
 #include "tables/quality.hpp"
 

@@ -9,8 +9,6 @@
 
 namespace flitgym::learning::observation::remote_queues {
 
-namespace {
-
 constexpr float kMost = 65536;
 constexpr u32 kMostHops = 64;
 
@@ -56,7 +54,5 @@ const Register<ObservationSpec> entry({
                   "without returned credit, times the hops of the path / 64"}},
     .write = write,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::remote_queues

@@ -7,8 +7,6 @@
 
 namespace flitgym::learning::observation::returned {
 
-namespace {
-
 constexpr u32 kFeatures = 5;
 
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
@@ -46,7 +44,5 @@ const Register<ObservationSpec> entry({
                  {"idle_time", 0, 100, "us along the path without queueing, to the delivery"}},
     .write = write,
 });
-
-}  // namespace
 
 }  // namespace flitgym::learning::observation::returned

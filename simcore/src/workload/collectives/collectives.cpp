@@ -9,9 +9,11 @@ namespace flitgym::workload {
 
 namespace {
 
-[[noreturn]] void refuse(Collective which, Algorithm algorithm) {
+void check(Collective which, Algorithm algorithm) {
+  const auto& all = algorithms(which);
+  if (std::find(all.begin(), all.end(), algorithm) != all.end()) return;
   std::vector<std::string> valid;
-  for (const Algorithm a : algorithms(which)) valid.push_back(name(a));
+  for (const Algorithm a : all) valid.push_back(name(a));
   throw ConfigError("collective " + name(which) + ": there is no algorithm '" + name(algorithm) +
                     "'; valid values: " + join(valid));
 }
@@ -24,8 +26,12 @@ Enum named(const std::string& what, const std::string& text, const std::vector<s
                     "; valid values: " + join(names));
 }
 
-Bytes equal_parts(u64 bytes, u32 size) {
-  return [=](u32 index) { return part(bytes, size, index); };
+// The algorithms of bcast, reduce, allreduce and barrier that send whole messages along trees.
+void along_trees(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm,
+                 collectives::Pass pass, i32 tag, u64 chunk_bytes) {
+  if (algorithm == Algorithm::kDoubleTree)
+    return collectives::double_tree(script, comm, root, bytes, pass, tag, chunk_bytes);
+  collectives::tree(script, comm, root, bytes, algorithm, pass, tag, chunk_bytes);
 }
 
 // One channel of a collective. The sizes are cut last, so that the parts of all channels add up.
@@ -88,71 +94,50 @@ Collective collective_named(const std::string& text) {
 Algorithm algorithm_named(const std::string& text) { return named<Algorithm>("algorithm", text, algorithm_names()); }
 
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
+  check(Collective::kBarrier, algorithm);
   switch (algorithm) {
     case Algorithm::kDissemination: return collectives::dissemination(script, comm, [&](u32) { return bytes; }, tag);
-    case Algorithm::kTree:
-    case Algorithm::kBinomial:
-    case Algorithm::kLinear:
-      return collectives::tree(script, comm, 0, bytes, algorithm, collectives::Pass::kUpAndDown, tag, 0);
-    case Algorithm::kDoubleTree:
-      return collectives::double_tree(script, comm, 0, bytes, collectives::Pass::kUpAndDown, tag, 0);
     case Algorithm::kHierarchical: return collectives::hierarchical_barrier(script, comm, bytes, tag);
-    default: refuse(Collective::kBarrier, algorithm);
+    default: return along_trees(script, comm, 0, bytes, algorithm, collectives::Pass::kUpAndDown, tag, 0);
   }
 }
 
 void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
            u64 chunk_bytes) {
-  switch (algorithm) {
-    case Algorithm::kTree:
-    case Algorithm::kBinomial:
-    case Algorithm::kLinear:
-      return collectives::tree(script, comm, root, bytes, algorithm, collectives::Pass::kDown, tag, chunk_bytes);
-    case Algorithm::kDoubleTree:
-      return collectives::double_tree(script, comm, root, bytes, collectives::Pass::kDown, tag, chunk_bytes);
-    case Algorithm::kHierarchical: return collectives::hierarchical_bcast(script, comm, root, bytes, tag, chunk_bytes);
-    default: refuse(Collective::kBcast, algorithm);
-  }
+  check(Collective::kBcast, algorithm);
+  if (algorithm == Algorithm::kHierarchical)
+    return collectives::hierarchical_bcast(script, comm, root, bytes, tag, chunk_bytes);
+  along_trees(script, comm, root, bytes, algorithm, collectives::Pass::kDown, tag, chunk_bytes);
 }
 
 void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
             u64 chunk_bytes) {
-  switch (algorithm) {
-    case Algorithm::kTree:
-    case Algorithm::kBinomial:
-    case Algorithm::kLinear:
-      return collectives::tree(script, comm, root, bytes, algorithm, collectives::Pass::kUp, tag, chunk_bytes);
-    case Algorithm::kDoubleTree:
-      return collectives::double_tree(script, comm, root, bytes, collectives::Pass::kUp, tag, chunk_bytes);
-    case Algorithm::kHierarchical: return collectives::hierarchical_reduce(script, comm, root, bytes, tag, chunk_bytes);
-    default: refuse(Collective::kReduce, algorithm);
-  }
+  check(Collective::kReduce, algorithm);
+  if (algorithm == Algorithm::kHierarchical)
+    return collectives::hierarchical_reduce(script, comm, root, bytes, tag, chunk_bytes);
+  along_trees(script, comm, root, bytes, algorithm, collectives::Pass::kUp, tag, chunk_bytes);
 }
 
 void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+  check(Collective::kAllreduce, algorithm);
   switch (algorithm) {
-    case Algorithm::kTree:
-    case Algorithm::kBinomial:
-      return collectives::tree(script, comm, 0, bytes, algorithm, collectives::Pass::kUpAndDown, tag, chunk_bytes);
     case Algorithm::kRecursiveDoubling: return collectives::recursive_doubling(script, comm, bytes, tag);
     case Algorithm::kRing: return collectives::ring_allreduce(script, comm, bytes, tag, chunk_bytes);
     case Algorithm::kHalvingDoubling: return collectives::halving_doubling_allreduce(script, comm, bytes, tag);
-    case Algorithm::kDoubleTree:
-      return collectives::double_tree(script, comm, 0, bytes, collectives::Pass::kUpAndDown, tag, chunk_bytes);
     case Algorithm::kHierarchical: return collectives::hierarchical_allreduce(script, comm, bytes, tag, chunk_bytes);
-    default: refuse(Collective::kAllreduce, algorithm);
+    default: return along_trees(script, comm, 0, bytes, algorithm, collectives::Pass::kUpAndDown, tag, chunk_bytes);
   }
 }
 
 void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Algorithm algorithm, i32 tag,
                 u64 chunk_bytes) {
+  check(Collective::kAllgather, algorithm);
   switch (algorithm) {
-    case Algorithm::kRing: return collectives::ring_allgather(script, comm, share, tag, chunk_bytes);
     case Algorithm::kDissemination: return collectives::dissemination_allgather(script, comm, share, tag);
     case Algorithm::kLinear: return collectives::linear(script, comm, [&](u32) { return share(comm.me); }, share, tag);
     case Algorithm::kHalvingDoubling: return collectives::doubling_allgather(script, comm, share, tag);
     case Algorithm::kHierarchical: return collectives::hierarchical_allgather(script, comm, share, tag, chunk_bytes);
-    default: refuse(Collective::kAllgather, algorithm);
+    default: return collectives::ring_allgather(script, comm, share, tag, chunk_bytes);
   }
 }
 
@@ -166,29 +151,28 @@ void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm al
 
 void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm, i32 tag,
                      u64 chunk_bytes) {
+  check(Collective::kReduceScatter, algorithm);
   switch (algorithm) {
-    case Algorithm::kRing: return collectives::ring_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
     case Algorithm::kPairwise:
       return collectives::pairwise(script, comm, part_of, [&](u32) { return part_of(comm.me); }, tag);
     case Algorithm::kHalvingDoubling: return collectives::halving_reduce_scatter(script, comm, part_of, tag);
     case Algorithm::kHierarchical:
       return collectives::hierarchical_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
-    default: refuse(Collective::kReduceScatter, algorithm);
+    default: return collectives::ring_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
   }
 }
 
 void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag,
                     u64 chunk_bytes) {
-  reduce_scatterv(script, comm, equal_parts(bytes, comm.size()), algorithm, tag, chunk_bytes);
+  const u32 size = comm.size();
+  reduce_scatterv(script, comm, [&](u32 index) { return part(bytes, size, index); }, algorithm, tag, chunk_bytes);
 }
 
 void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm,
                i32 tag) {
-  switch (algorithm) {
-    case Algorithm::kPairwise: return collectives::pairwise(script, comm, to, from, tag);
-    case Algorithm::kLinear: return collectives::linear(script, comm, to, from, tag);
-    default: refuse(Collective::kAlltoall, algorithm);
-  }
+  check(Collective::kAlltoall, algorithm);
+  if (algorithm == Algorithm::kLinear) return collectives::linear(script, comm, to, from, tag);
+  collectives::pairwise(script, comm, to, from, tag);
 }
 
 void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes, Algorithm algorithm, i32 tag) {

@@ -63,9 +63,21 @@ void redouble(Script& script, const Labels& labels, const std::vector<u64>& at, 
   }
 }
 
-// Tags of the messages between a rank and the rank that serves it, then of the halving and of the doubling. A doubling
-// has at most 32 steps.
-constexpr i32 kBefore = 0, kAfter = 1, kFirst = 2;
+// Calls work(participants, tag of its first message). Before it, a rank that another rank serves sends before(rank)
+// bytes to that rank. After it, the rank receives after(rank) bytes. The tags of these two messages come first.
+template <class Before, class After, class Work>
+void with_participants(Script& script, const Communicator& comm, Before&& before, After&& after, i32 tag, Work&& work) {
+  const Participants ranks(comm);
+  const u32 me = comm.me;
+  if (ranks.me == kNone) {
+    script.send(comm.rank(me + 1), before(me), tag);
+    script.receive(comm.rank(me + 1), after(me), tag + 1);
+    return;
+  }
+  if (ranks.serves) script.receive(comm.rank(me - 1), before(me - 1), tag);
+  work(ranks, tag + 2);
+  if (ranks.serves) script.send(comm.rank(me - 1), after(me - 1), tag + 1);
+}
 
 // A round ends when its message has arrived. The sends are waited for at the end.
 void rounds(Script& script, const Communicator& comm, const Bytes& sent, const Bytes& received, i32 tag) {
@@ -82,67 +94,41 @@ void rounds(Script& script, const Communicator& comm, const Bytes& sent, const B
 }  // namespace doubling
 
 void recursive_doubling(Script& script, const Communicator& comm, u64 bytes, i32 tag) {
-  const doubling::Participants ranks(comm);
-  const u32 me = comm.me;
-  if (ranks.me == kNone) {
-    script.send(comm.rank(me + 1), bytes, tag + doubling::kBefore);
-    script.receive(comm.rank(me + 1), bytes, tag + doubling::kAfter);
-    return;
-  }
-  if (ranks.serves) script.receive(comm.rank(me - 1), bytes, tag + doubling::kBefore);
-  i32 step = doubling::kFirst;
-  for (u32 bit = 1; bit < ranks.power; bit *= 2, step++) {
-    const u32 partner = comm.rank(ranks.place(ranks.me ^ bit));
-    exchange(script, partner, bytes, partner, bytes, tag + step);
-  }
-  if (ranks.serves) script.send(comm.rank(me - 1), bytes, tag + doubling::kAfter);
+  const auto all = [&](u32) { return bytes; };
+  doubling::with_participants(script, comm, all, all, tag, [&](const doubling::Participants& ranks, i32 step) {
+    for (u32 bit = 1; bit < ranks.power; bit *= 2, step++) {
+      const u32 partner = comm.rank(ranks.place(ranks.me ^ bit));
+      exchange(script, partner, bytes, partner, bytes, step);
+    }
+  });
 }
 
 // The halving begins with the nearest partners, as in MPICH, so that the largest messages take the shortest ways.
 void halving_doubling_allreduce(Script& script, const Communicator& comm, u64 bytes, i32 tag) {
-  const doubling::Participants ranks(comm);
-  const u32 me = comm.me;
-  if (ranks.me == kNone) {
-    script.send(comm.rank(me + 1), bytes, tag + doubling::kBefore);
-    script.receive(comm.rank(me + 1), bytes, tag + doubling::kAfter);
-    return;
-  }
-  if (ranks.serves) script.receive(comm.rank(me - 1), bytes, tag + doubling::kBefore);
-  std::vector<u64> at{0};
-  for (u32 p = 0; p < ranks.power; p++) at.push_back(at.back() + part(bytes, ranks.power, p));
-  const doubling::Labels labels{ranks, comm, true};
-  const auto steps = static_cast<i32>(std::bit_width(ranks.power)) - 1;
-  doubling::halve(script, labels, at, tag + doubling::kFirst);
-  doubling::redouble(script, labels, at, tag + doubling::kFirst + steps);
-  if (ranks.serves) script.send(comm.rank(me - 1), bytes, tag + doubling::kAfter);
+  const auto all = [&](u32) { return bytes; };
+  doubling::with_participants(script, comm, all, all, tag, [&](const doubling::Participants& ranks, i32 step) {
+    std::vector<u64> at{0};
+    for (u32 p = 0; p < ranks.power; p++) at.push_back(at.back() + part(bytes, ranks.power, p));
+    const doubling::Labels labels{ranks, comm, true};
+    doubling::halve(script, labels, at, step);
+    doubling::redouble(script, labels, at, step + static_cast<i32>(std::bit_width(ranks.power)) - 1);
+  });
 }
 
 void halving_reduce_scatter(Script& script, const Communicator& comm, const Bytes& part_of, i32 tag) {
-  const doubling::Participants ranks(comm);
-  const std::vector<u64> at = ranks.sums(part_of);
-  const u32 me = comm.me;
-  if (ranks.me == kNone) {
-    script.send(comm.rank(me + 1), at.back(), tag + doubling::kBefore);
-    script.receive(comm.rank(me + 1), part_of(me), tag + doubling::kAfter);
-    return;
-  }
-  if (ranks.serves) script.receive(comm.rank(me - 1), at.back(), tag + doubling::kBefore);
-  doubling::halve(script, {ranks, comm, false}, at, tag + doubling::kFirst);
-  if (ranks.serves) script.send(comm.rank(me - 1), part_of(me - 1), tag + doubling::kAfter);
+  const std::vector<u64> at = doubling::Participants(comm).sums(part_of);
+  doubling::with_participants(
+      script, comm, [&](u32) { return at.back(); }, part_of, tag,
+      [&](const doubling::Participants& ranks, i32 step) { doubling::halve(script, {ranks, comm, false}, at, step); });
 }
 
 void doubling_allgather(Script& script, const Communicator& comm, const Bytes& share, i32 tag) {
-  const doubling::Participants ranks(comm);
-  const std::vector<u64> at = ranks.sums(share);
-  const u32 me = comm.me;
-  if (ranks.me == kNone) {
-    script.send(comm.rank(me + 1), share(me), tag + doubling::kBefore);
-    script.receive(comm.rank(me + 1), at.back() - share(me), tag + doubling::kAfter);
-    return;
-  }
-  if (ranks.serves) script.receive(comm.rank(me - 1), share(me - 1), tag + doubling::kBefore);
-  doubling::redouble(script, {ranks, comm, false}, at, tag + doubling::kFirst);
-  if (ranks.serves) script.send(comm.rank(me - 1), at.back() - share(me - 1), tag + doubling::kAfter);
+  const std::vector<u64> at = doubling::Participants(comm).sums(share);
+  doubling::with_participants(
+      script, comm, share, [&](u32 served) { return at.back() - share(served); }, tag,
+      [&](const doubling::Participants& ranks, i32 step) {
+        doubling::redouble(script, {ranks, comm, false}, at, step);
+      });
 }
 
 void dissemination(Script& script, const Communicator& comm, const Bytes& bytes_at_distance, i32 tag) {

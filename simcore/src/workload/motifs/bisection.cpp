@@ -10,8 +10,6 @@
 
 namespace flitgym::workload::motifs::bisection {
 
-namespace {
-
 struct Bisection : Program {
   u64 iterations = 1, bytes = 0, seed = 0;
   bool both = false;
@@ -33,9 +31,7 @@ struct Bisection : Program {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Bisection>();
-  program->ranks = ranks ? ranks : 16;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = repeated<Bisection>(params, ranks ? ranks : 16, scale);
   program->bytes = static_cast<u64>(params.integer("bytes"));
   program->seed = params.seed("permutation_seed");
   program->both = params.boolean("both");
@@ -55,7 +51,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::bisection

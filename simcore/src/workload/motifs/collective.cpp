@@ -3,8 +3,6 @@
 
 namespace flitgym::workload::motifs::collective {
 
-namespace {
-
 // "barrier: tree, dissemination; bcast: ..."
 std::string every_algorithm() {
   std::string text;
@@ -62,7 +60,5 @@ const Register<MotifSpec> registration{{
     .params = params(),
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::collective

@@ -2,14 +2,11 @@
 // + npRow * column. An iteration has compute, alltoallv in the column communicator, compute, alltoallv in the row
 // communicator, compute, barrier, then compute, alltoallv in the row, compute, alltoallv in the column, twice
 // the compute, barrier. The barrier is the tree over all ranks.
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::fft3d {
-
-namespace {
 
 struct Fft3d : Loop {
   u32 n = 0;
@@ -89,7 +86,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::fft3d

@@ -1,17 +1,13 @@
 // Halo3D: exchanges the faces of a 3-D grid in x, then y, then z (SST ember, emberhalo3d.cc). In each dimension it
 // posts two receives, makes two blocking sends, and waits for the receives.
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::halo3d {
 
-namespace {
-
-struct Halo3d : Loop {
-  ProcessGrid grid;
-  u64 bytes = 0, compute_ns = 0;
+struct Halo3d : GridLoop {
+  u64 bytes = 0;
   bool reduce = false;
 
   void iteration(u32 rank, Script& script) const override {
@@ -57,13 +53,9 @@ std::vector<u32> least_variance(u32 ranks) {
 }
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Halo3d>();
-  program->grid = process_grid("halo3d", params, ranks, 528, 3, least_variance);
+  auto program = on_grid<Halo3d>("halo3d", params, ranks, scale, 528, 3, least_variance);
   program->grid.periodic = params.boolean("periodic");
-  program->ranks = ranks;
-  program->iterations = scaled(params.count("iterations"), scale);
   program->bytes = static_cast<u64>(params.integer("bytes"));
-  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   program->reduce = params.boolean("reduce");
   return program;
 }
@@ -82,7 +74,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::halo3d

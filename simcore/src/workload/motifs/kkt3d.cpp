@@ -16,12 +16,9 @@
 // values for which its rows have entries, each value once.
 #include <map>
 
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 
 namespace flitgym::workload::motifs::kkt3d {
-
-namespace {
 
 struct Message {
   u32 peer;
@@ -116,9 +113,7 @@ class Columns {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Kkt3d>();
-  program->ranks = ranks ? ranks : 64;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = repeated<Kkt3d>(params, ranks ? ranks : 64, scale);
   program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   const u64 value = static_cast<u64>(params.integer("bytes_per_value"));
   Columns columns(params.count("n"));
@@ -165,7 +160,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::kkt3d

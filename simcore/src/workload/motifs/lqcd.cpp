@@ -3,22 +3,17 @@
 // z, y, x. Receives are posted before the blocking sends of each gather. Then it waits for the + gathers, computes,
 // waits for the - gathers, and computes. Two allreduces of one double follow, with a computation between them. The grid
 // is not periodic, as in the motif.
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::lqcd {
 
-namespace {
-
 constexpr u32 kParities = 2;
 constexpr u64 kVectorBytes = 48;  // three complex doubles per site
 
-struct Lqcd : Loop {
-  ProcessGrid grid;
+struct Lqcd : GridLoop {
   std::vector<u32> local;  // sites of a rank in each dimension
-  u64 compute_ns = 0;
 
   // Sites of one parity on `planes` planes across dimension d, rounded down.
   u64 bytes(u32 d, u64 planes) const {
@@ -64,12 +59,7 @@ struct Lqcd : Loop {
 // remaining sites among those divisible by it. Ties go to the first dimension that is already divided, else to the
 // first.
 std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
-  std::vector<u32> factors, cuts(4, 1);
-  const u32 all = ranks;
-  for (u32 prime = 2; ranks > 1; prime++) {
-    if (u64{prime} * prime > ranks) prime = ranks;
-    for (; ranks % prime == 0; ranks /= prime) factors.push_back(prime);
-  }
+  std::vector<u32> factors = prime_factors(ranks), cuts(4, 1);
   for (; !factors.empty(); factors.pop_back()) {
     const u32 prime = factors.back();
     u32 most = 0, best = kNone;
@@ -79,7 +69,7 @@ std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
       if (sites[d] == most && (best == kNone || (cuts[d] > 1 && cuts[best] == 1))) best = d;
     if (best == kNone)
       throw ConfigError("motif.lqcd.lattice: no remaining dimension is divisible by the factor " +
-                        std::to_string(prime) + " of " + std::to_string(all) + " ranks");
+                        std::to_string(prime) + " of " + std::to_string(ranks) + " ranks");
     sites[best] /= prime;
     cuts[best] *= prime;
   }
@@ -87,21 +77,17 @@ std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
 }
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Lqcd>();
+  auto program = on_grid<Lqcd>("lqcd", params, ranks, scale, 528, 4, nullptr);
   program->local = params.counts("lattice");
   if (program->local.size() != 4)
     throw ConfigError("motif.lqcd.lattice: expected four sizes, got " + std::to_string(program->local.size()));
-  program->grid = process_grid("lqcd", params, ranks, 528, 4, nullptr);
-  if (program->grid.sizes.empty()) program->grid.sizes = hyper_prime(ranks, program->local);
+  if (program->grid.sizes.empty()) program->grid.sizes = hyper_prime(program->ranks, program->local);
   for (u32 d = 0; d < 4; d++) {
     if (program->local[d] % program->grid.sizes[d] != 0)
       throw ConfigError("motif.lqcd.grid: " + std::to_string(program->grid.sizes[d]) + " does not divide the " +
                         std::to_string(program->local[d]) + " sites of the lattice in dimension " + std::to_string(d));
     program->local[d] /= program->grid.sizes[d];
   }
-  program->ranks = ranks;
-  program->iterations = scaled(params.count("iterations"), scale);
-  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   return program;
 }
 
@@ -120,7 +106,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::lqcd

@@ -1,18 +1,14 @@
 // LU: wavefronts of the NAS benchmark on a 2-D grid (SST ember, embernaslu.cc). A sweep starts at corner (0, 0) and has
 // nz / nzblock steps: receive from x-, receive from y-, compute, send to x+, send to y+, all blocking. A second sweep
 // returns from the opposite corner.
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::lu {
 
-namespace {
-
-struct Lu : Loop {
-  ProcessGrid grid;
+struct Lu : GridLoop {
   u32 steps = 0;
-  u64 x_bytes = 0, y_bytes = 0, compute_ns = 0;
+  u64 x_bytes = 0, y_bytes = 0;
 
   void iteration(u32 rank, Script& script) const override {
     for (const i32 direction : {1, -1}) {
@@ -31,17 +27,13 @@ struct Lu : Loop {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Lu>();
-  program->grid = process_grid("lu", params, ranks, 528, 2, near_square);
-  program->ranks = ranks;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = on_grid<Lu>("lu", params, ranks, scale, 528, 2, near_square);
   const u32 nz = params.count("nz"), block = params.count("nzblock");
   if (nz % block != 0)
     throw ConfigError("motif.lu.nzblock: " + std::to_string(block) + " does not divide nz = " + std::to_string(nz));
   program->steps = nz / block;
   program->x_bytes = u64{params.count("nx")} * block;  // the motif counts bytes, not doubles
   program->y_bytes = u64{params.count("ny")} * block;
-  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   return program;
 }
 
@@ -60,7 +52,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::lu

@@ -1,14 +1,11 @@
 // LULESH as in SC'22 (emberlulesh.cc). An iteration has a small bcast and a small reduce over the binary tree, and an
 // exchange with all 26 neighbours of a 3-D grid. One sweep across a 2-D grid of the same ranks follows, from corner (0,
 // 0).
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::lulesh {
-
-namespace {
 
 // In the order of the motif: faces, edges, corners.
 // clang-format off
@@ -19,9 +16,9 @@ constexpr i32 kNeighbors[26][3] = {
     {-1, -1, 1}, {1, -1, 1},  {-1, -1, -1}, {1, -1, -1}, {-1, 1, 1}, {1, 1, 1}, {-1, 1, -1}, {1, 1, -1}};
 // clang-format on
 
-struct Lulesh : Loop {
-  ProcessGrid grid, plane;
-  u64 collective_bytes = 0, bytes = 0, sweep_bytes = 0, compute_ns = 0;
+struct Lulesh : GridLoop {
+  ProcessGrid plane;
+  u64 collective_bytes = 0, bytes = 0, sweep_bytes = 0;
   u32 slices = 0;
 
   void iteration(u32 rank, Script& script) const override {
@@ -53,16 +50,12 @@ struct Lulesh : Loop {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Lulesh>();
-  program->grid = process_grid("lulesh", params, ranks, 512, 3, [](u32 n) { return balanced_sizes(n, 3); });
-  program->plane = process_grid("lulesh", params, ranks, 512, 2, near_square, "sweep_grid");
-  program->ranks = ranks;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = on_grid<Lulesh>("lulesh", params, ranks, scale, 512, 3, [](u32 n) { return balanced_sizes(n, 3); });
+  program->plane = process_grid("lulesh", params, program->ranks, 512, 2, near_square, "sweep_grid");
   program->collective_bytes = static_cast<u64>(params.integer("collective_bytes"));
   program->bytes = static_cast<u64>(params.integer("bytes"));
   program->sweep_bytes = static_cast<u64>(params.integer("sweep_bytes"));
   program->slices = params.count("slices");
-  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   return program;
 }
 
@@ -87,7 +80,5 @@ const Register<MotifSpec> registration{{
     .build = build,
     .cubic = true,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::lulesh

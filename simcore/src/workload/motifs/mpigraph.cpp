@@ -6,8 +6,6 @@
 
 namespace flitgym::workload::motifs::mpigraph {
 
-namespace {
-
 struct MpiGraph : Program {
   u64 bytes = 0, iterations = 1;
   u32 window = 1, step = 1;
@@ -32,9 +30,7 @@ struct MpiGraph : Program {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<MpiGraph>();
-  program->ranks = ranks ? ranks : 28;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = repeated<MpiGraph>(params, ranks ? ranks : 28, scale);
   program->bytes = static_cast<u64>(params.integer("bytes"));
   program->window = params.count("window");
   program->step = params.count("shift_step");
@@ -55,7 +51,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::mpigraph

@@ -43,12 +43,17 @@ std::string ProcessGrid::text() const {
   return join(words, " x ");
 }
 
-std::vector<u32> balanced_sizes(u32 ranks, u32 dimensions) {
-  std::vector<u32> factors, sizes(dimensions, 1);
-  for (u32 prime = 2; ranks > 1; prime++) {
-    if (u64{prime} * prime > ranks) prime = ranks;
-    for (; ranks % prime == 0; ranks /= prime) factors.push_back(prime);
+std::vector<u32> prime_factors(u32 number) {
+  std::vector<u32> factors;
+  for (u32 prime = 2; number > 1; prime++) {
+    if (u64{prime} * prime > number) prime = number;
+    for (; number % prime == 0; number /= prime) factors.push_back(prime);
   }
+  return factors;
+}
+
+std::vector<u32> balanced_sizes(u32 ranks, u32 dimensions) {
+  std::vector<u32> factors = prime_factors(ranks), sizes(dimensions, 1);
   for (; !factors.empty(); factors.pop_back()) *std::min_element(sizes.begin(), sizes.end()) *= factors.back();
   std::sort(sizes.begin(), sizes.end());
   return sizes;

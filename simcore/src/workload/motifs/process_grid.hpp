@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "simcore/params.hpp"
+#include "simcore/workload/motif.hpp"
 
 namespace flitgym::workload {
 
@@ -21,6 +21,8 @@ struct ProcessGrid {
   std::string text() const;  // "11 x 8 x 6"
 };
 
+std::vector<u32> prime_factors(u32 number);  // ascending
+
 // Sizes as equal as the prime factors allow, smallest first. The largest factor always goes to the smallest size (528
 // in 5 dimensions: 2 2 3 4 11).
 std::vector<u32> balanced_sizes(u32 ranks, u32 dimensions);
@@ -35,5 +37,22 @@ ParamSpec grid_param(const std::string& doc);
 // of dimensions or another number of ranks.
 ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions,
                          std::vector<u32> (*choose)(u32 ranks), const std::string& key = "grid");
+
+// A program whose ranks form a grid.
+struct GridLoop : Loop {
+  ProcessGrid grid;
+  u64 compute_ns = 0;
+};
+
+// Sets the grid, with the last arguments as in process_grid(), the ranks, the iterations and `compute_ns`.
+template <class T>
+std::shared_ptr<T> on_grid(const std::string& motif, const Params& params, u32 ranks, double scale, u32 own,
+                           u32 dimensions, std::vector<u32> (*choose)(u32 ranks)) {
+  const ProcessGrid grid = process_grid(motif, params, ranks, own, dimensions, choose);
+  auto program = repeated<T>(params, ranks, scale);
+  program->grid = grid;
+  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
+  return program;
+}
 
 }  // namespace flitgym::workload

@@ -1,7 +1,6 @@
 // Repeats a computation and one collective of all ranks. Base of the motifs dl, cosmoflow and collective.
 #pragma once
 
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 
@@ -33,9 +32,7 @@ inline std::vector<ParamSpec> repeated_collective_params(i64 bytes, i64 iteratio
 
 inline std::shared_ptr<RepeatedCollective> repeated_collective(const Params& params, u32 ranks, double scale,
                                                                Collective which, const std::string& algorithm) {
-  auto program = std::make_shared<RepeatedCollective>();
-  program->ranks = ranks;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = repeated<RepeatedCollective>(params, ranks, scale);
   program->which = which;
   program->algorithm = algorithm_named(algorithm);
   program->bytes = static_cast<u64>(params.integer("bytes"));

@@ -2,19 +2,15 @@
 // neighbours, and a dissemination collective of all ranks. Either of the last two may be left out. A cubic subdomain of
 // n x n x n doubles sends 8 n^2 bytes across a face, 8 n across an edge and 8 across a corner. Inside the grid this
 // adds up to 48 n^2 + 96 n + 64.
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::stencil27 {
 
-namespace {
-
-struct Stencil27 : Loop {
-  ProcessGrid grid;
+struct Stencil27 : GridLoop {
   u64 bytes[4] = {};  // to a neighbour that differs in this number of dimensions
-  u64 collective_bytes = 0, compute_ns = 0;
+  u64 collective_bytes = 0;
   bool halo = true, collective = true;
 
   void iteration(u32 rank, Script& script) const override {
@@ -45,11 +41,9 @@ struct Stencil27 : Loop {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Stencil27>();
-  program->grid = process_grid("stencil27", params, ranks, 4096, 3, [](u32 n) { return balanced_sizes(n, 3); });
+  auto program =
+      on_grid<Stencil27>("stencil27", params, ranks, scale, 4096, 3, [](u32 n) { return balanced_sizes(n, 3); });
   program->grid.periodic = params.boolean("periodic");
-  program->ranks = ranks;
-  program->iterations = scaled(params.count("iterations"), scale);
   program->halo = params.text("phase") != "collective";
   program->collective = params.text("phase") != "halo";
   const u64 n = params.count("n");
@@ -61,7 +55,6 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
     size /= n;
   }
   program->collective_bytes = static_cast<u64>(params.integer("collective_bytes"));
-  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   return program;
 }
 
@@ -84,7 +77,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::stencil27

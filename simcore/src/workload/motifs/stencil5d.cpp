@@ -2,20 +2,16 @@
 // posts receives from all + neighbours and sends to each of them (blocking). It does the same with the - neighbours,
 // and then waits for the receives. A + neighbour accepts a rendezvous message only after its own + sends, so the first
 // wave starts at the far corner. On a periodic grid it would deadlock, so the grid is not periodic.
-#include "simcore/workload/loop.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/process_grid.hpp"
 
 namespace flitgym::workload::motifs::stencil5d {
 
-namespace {
-
 constexpr u32 kDimensions = 5;
 
-struct Stencil5d : Loop {
-  ProcessGrid grid;
-  u64 bytes = 0, compute_ns = 0;
+struct Stencil5d : GridLoop {
+  u64 bytes = 0;
   bool reduce = false;
 
   void iteration(u32 rank, Script& script) const override {
@@ -34,13 +30,9 @@ struct Stencil5d : Loop {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<Stencil5d>();
-  program->grid =
-      process_grid("stencil5d", params, ranks, 528, kDimensions, [](u32 n) { return balanced_sizes(n, kDimensions); });
-  program->ranks = ranks;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = on_grid<Stencil5d>("stencil5d", params, ranks, scale, 528, kDimensions,
+                                    [](u32 n) { return balanced_sizes(n, kDimensions); });
   program->bytes = static_cast<u64>(params.integer("bytes"));
-  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   program->reduce = params.boolean("reduce");
   return program;
 }
@@ -59,7 +51,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::stencil5d

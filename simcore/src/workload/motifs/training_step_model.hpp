@@ -10,19 +10,13 @@ namespace flitgym::workload::motifs::training_step {
 
 struct Model {
   u32 layers, hidden, heads;
-  // Heads of keys and values. Grouped-query attention has fewer than `heads`.
-  u32 kv_heads;
-  // Inner size of a feed-forward block.
-  u32 intermediate;
+  u32 kv_heads;      // heads of keys and values; grouped-query attention has fewer than `heads`
+  u32 intermediate;  // inner size of a feed-forward block
   u32 vocabulary, sequence;
-  // Feed-forward blocks of a layer, and the number that each token uses. A dense model has 1 and 1.
-  u32 experts, top_k;
-  // The feed-forward block has three matrices (SwiGLU) instead of two.
-  bool gated;
-  // Input and output embedding are the same matrix.
-  bool tied;
-  // The model learns an embedding of positions.
-  bool positions;
+  u32 experts, top_k;  // feed-forward blocks of a layer, and the number that each token uses; 1 and 1: a dense model
+  bool gated;          // the feed-forward block has three matrices (SwiGLU) instead of two
+  bool tied;           // input and output embedding are the same matrix
+  bool positions;      // the model learns an embedding of positions
 
   // Values (parameters), without biases and norms, which are below 0.1 % of a layer.
   u64 attention_values() const { return 2 * u64{hidden} * hidden + 2 * u64{hidden} * hidden / heads * kv_heads; }
@@ -48,6 +42,6 @@ struct Model {
 };
 
 const std::vector<std::string>& model_names();
-const Model& model_named(const std::string& name);
+const Model& model_named(const std::string& name);  // one of these names
 
 }  // namespace flitgym::workload::motifs::training_step

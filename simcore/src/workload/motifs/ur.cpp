@@ -10,8 +10,6 @@
 
 namespace flitgym::workload::motifs::ur {
 
-namespace {
-
 struct UniformRandom : Program {
   u64 iterations = 1, bytes = 0, compute_ns = 0, seed = 0;
 
@@ -30,9 +28,7 @@ struct UniformRandom : Program {
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
-  auto program = std::make_shared<UniformRandom>();
-  program->ranks = ranks ? ranks : 528;
-  program->iterations = scaled(params.count("iterations"), scale);
+  auto program = repeated<UniformRandom>(params, ranks ? ranks : 528, scale);
   program->bytes = static_cast<u64>(params.integer("bytes"));
   program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
   program->seed = params.seed("permutation_seed");
@@ -51,7 +47,5 @@ const Register<MotifSpec> registration{{
         },
     .build = build,
 }};
-
-}  // namespace
 
 }  // namespace flitgym::workload::motifs::ur

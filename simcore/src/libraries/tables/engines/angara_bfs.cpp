@@ -8,12 +8,9 @@
 // index differs from that of angara_sssp by 13 %, as in the source. The second reading gives 8 %.
 #include <algorithm>
 
-#include "simcore/limits.hpp"
 #include "tables/angara_routes.hpp"
 
 namespace flitgym::tables::engines::angara_bfs {
-
-namespace {
 
 class Search {
  public:
@@ -97,7 +94,5 @@ const Register<EngineSpec> entry({
     .topologies = {"torus", "mesh"},
     .make = make,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::angara_bfs

@@ -10,13 +10,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 #include "tables/angara_routes.hpp"
 
 namespace flitgym::tables::engines::angara_genetic {
-
-namespace {
 
 // Pairs with more than one route, and the channels of their routes.
 struct Genes {
@@ -211,7 +208,5 @@ const Register<EngineSpec> entry({
     .make = make,
     .balances = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::angara_genetic

@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <map>
 
-#include "simcore/limits.hpp"
 #include "tables/angara_routes.hpp"
 
 namespace flitgym::tables::engines::angara_sssp {
-
-namespace {
 
 class Balance {
  public:
@@ -103,7 +100,5 @@ const Register<EngineSpec> entry({
     .make = make,
     .balances = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::angara_sssp

@@ -13,8 +13,6 @@
 
 namespace flitgym::tables::engines::dor {
 
-namespace {
-
 // First channel towards `to` on a shortest path. If the parity of a tie selects the direction down: the first channel
 // of that direction, if it is a candidate.
 u32 first_channel(const ChannelGraph& g, const Torus* torus, u32 s, u32 to, const u32* begin, const u32* end) {
@@ -58,7 +56,5 @@ const Register<EngineSpec> entry({
         "direction to a destination half a torus ring away: always +, or by parity of the switch's coordinate")},
     .make = make,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::dor

@@ -14,8 +14,6 @@
 
 namespace flitgym::tables::engines::down_up {
 
-namespace {
-
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   const std::vector<u32> height = heights(g);
   u32 top = 0;
@@ -45,7 +43,5 @@ const Register<EngineSpec> entry({
     .summary = "up, away from the terminals, then down; free of deadlock in one layer on every network",
     .make = make,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::down_up

@@ -21,8 +21,6 @@
 
 namespace flitgym::tables::engines::ftree {
 
-namespace {
-
 // The channels from a switch to one neighbour.
 struct Group {
   u32 neighbour, first, count;  // first, count: range in FatTreeTables::channels_
@@ -229,7 +227,5 @@ const Register<EngineSpec> entry({
     .params = root_params(),
     .make = make,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::ftree

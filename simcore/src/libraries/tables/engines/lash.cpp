@@ -9,8 +9,6 @@
 
 namespace flitgym::tables::engines::lash {
 
-namespace {
-
 void lowest_ports(const ChannelGraph& g, ForwardingTable& table) {
   ShortestWays ways;
   for (u32 to = 0; to < g.switches; to++) {
@@ -31,21 +29,16 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   return table;
 }
 
-const Register<EngineSpec> entry([] {
-  EngineSpec spec{
-      .name = "lash",
-      .summary = "shortest paths, each placed in the first virtual layer that stays acyclic",
-      .params = balance_params(),
-      .make = make,
-      .balances = true,
-  };
-  spec.params.push_back(
-      choice("paths", "lowest", {"lowest", "balanced"},
-             "which shortest path: lowest = by the lowest ports, balanced = the least loaded, as sssp"));
-  for (ParamSpec& p : layer_params()) spec.params.push_back(std::move(p));
-  return spec;
-}());
-
-}  // namespace
+const Register<EngineSpec> entry({
+    .name = "lash",
+    .summary = "shortest paths, each placed in the first virtual layer that stays acyclic",
+    .params =
+        joined({balance_params(),
+                {choice("paths", "lowest", {"lowest", "balanced"},
+                        "which shortest path: lowest = by the lowest ports, balanced = the least loaded, as sssp")},
+                layer_params()}),
+    .make = make,
+    .balances = true,
+});
 
 }  // namespace flitgym::tables::engines::lash

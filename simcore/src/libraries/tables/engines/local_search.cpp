@@ -18,7 +18,6 @@
 #include <numeric>
 
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
@@ -27,8 +26,6 @@
 #include "tables/reroute.hpp"
 
 namespace flitgym::tables::engines::local_search {
-
-namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -62,9 +59,9 @@ class RandomSet {
 };
 
 struct Options {
-  u64 seed = 0, steps = 0;
-  double seconds = 0;
-  u32 detours = 0;
+  u64 seed, steps;
+  double seconds;
+  u32 detours;
 };
 
 class Search {
@@ -72,7 +69,45 @@ class Search {
   Search(const ChannelGraph& g, Rerouting& routes, const Options& options)
       : g_(g), routes_(routes), options_(options), begin_(Clock::now()), hops_(g.switches) {}
   virtual ~Search() = default;
-  void run();
+  void run() {
+    constexpr u32 kNoise = 500;  // one in kNoise changes may make the table worse
+    struct Candidate {
+      double gain, second;
+      u32 c;
+    };
+    std::vector<Candidate> candidates;
+    // The search ends after this many steps without gain. By then every next hop has been drawn many times.
+    const u64 patience = 50000 + 20 * u64{g_.switches} * routes_.table().destinations();
+    for (u64 step = 0, better = 0; step < options_.steps && step - better < patience; step++) {
+      if (options_.seconds > 0 && step % 64 == 0 && late()) return;
+      u32 s, d;
+      if (!pick(s, d)) return;
+      candidates.clear();
+      const u32 n = g_.first[s + 1] - g_.first[s], from = drawn(n);  // random start, so that ties alternate
+      for (u32 k = 0; k < n; k++) {
+        const u32 c = g_.first[s] + (from + k < n ? from + k : from + k - n);
+        if (!routes_.plan(s, d, c, change_) || !short_enough(change_)) continue;
+        worked(change_.lost.size() + change_.gained.size());
+        if (const double more = gain(change_); more > -kNever) candidates.push_back({more, second(change_), c});
+      }
+      std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        return std::pair(a.gain, a.second) > std::pair(b.gain, b.second);
+      });
+      for (const Candidate& candidate : candidates) {  // takes the best change that does not close a cycle
+        if (candidate.gain < 0 && drawn(kNoise)) break;
+        const u32 before = routes_.next(s, d);
+        routes_.plan(s, d, candidate.c, change_);
+        if (!routes_.apply(change_)) continue;
+        changed(change_, candidate.gain);
+        journal_.push_back({s, d, before, {}, {}, 0});
+        if (best()) {
+          journal_.clear();
+          better = step;
+        }
+        break;
+      }
+    }
+  }
   // Changes since the best table, in order of time.
   const std::vector<Rerouting::Change>& since() const { return journal_; }
 
@@ -90,7 +125,30 @@ class Search {
   const Options options_;
 
  private:
-  bool short_enough(const Rerouting::Change& change);
+  // Without `detours`, no route becomes longer. With it, no route exceeds the shortest by more than `detours` hops.
+  // With several addresses per terminal, detours are intended (PARX), so lengths do not change.
+  bool short_enough(const Rerouting::Change& change) {
+    if (routes_.table().lmc) return change.gained.size() == change.lost.size();
+    if (change.gained.size() <= change.lost.size()) return true;
+    if (options_.detours == 0) return false;
+    const std::size_t more = change.gained.size() - change.lost.size();
+    const u32 last = g_.terminal_switch[change.d];
+    if (hops_[last].empty()) {
+      g_.claim(u64{g_.switches} * 4, "hops to switch " + g_.switch_name(last));
+      hops_to(g_, last, hops_[last]);
+    }
+    std::vector<std::pair<u32, std::size_t>> open;  // switches whose routes move, and their new lengths
+    std::size_t length = more;
+    for (u32 v = change.s; v != last; v = g_.to[routes_.next(v, change.d)]) length++;
+    open.push_back({change.s, length});
+    while (!open.empty()) {
+      const auto [v, hops] = open.back();
+      open.pop_back();
+      if (g_.terminals_at(v) && hops > hops_[last][v] + options_.detours) return false;
+      routes_.each_child(v, change.d, [&, h = hops](u32 child) { open.push_back({child, h + 1}); });
+    }
+    return true;
+  }
   bool late() const { return std::chrono::duration<double>(Clock::now() - begin_).count() > options_.seconds; }
 
   Clock::time_point begin_;
@@ -99,71 +157,6 @@ class Search {
   std::vector<std::vector<u32>> hops_;  // [switches] hops to each destination's switch, computed on first use
   Rerouting::Change change_;
 };
-
-// Without `detours`, no route becomes longer. With it, no route exceeds the shortest by more than `detours` hops. With
-// several addresses per terminal, detours are intended (PARX), so lengths do not change.
-bool Search::short_enough(const Rerouting::Change& change) {
-  if (routes_.table().lmc) return change.gained.size() == change.lost.size();
-  if (change.gained.size() <= change.lost.size()) return true;
-  if (options_.detours == 0) return false;
-  const std::size_t more = change.gained.size() - change.lost.size();
-  const u32 last = g_.terminal_switch[change.d];
-  if (hops_[last].empty()) {
-    claim_memory(u64{g_.switches} * 4, "topology." + g_.topology_name, "hops to switch " + g_.switch_name(last));
-    hops_to(g_, last, hops_[last]);
-  }
-  std::vector<std::pair<u32, std::size_t>> open;  // switches whose routes move, and their new lengths
-  std::size_t length = more;
-  for (u32 v = change.s; v != last; v = g_.to[routes_.next(v, change.d)]) length++;
-  open.push_back({change.s, length});
-  while (!open.empty()) {
-    const auto [v, hops] = open.back();
-    open.pop_back();
-    if (g_.terminals_at(v) && hops > hops_[last][v] + options_.detours) return false;
-    routes_.each_child(v, change.d, [&, h = hops](u32 child) { open.push_back({child, h + 1}); });
-  }
-  return true;
-}
-
-void Search::run() {
-  constexpr u32 kNoise = 500;  // one in kNoise changes may make the table worse
-  struct Candidate {
-    double gain, second;
-    u32 c;
-  };
-  std::vector<Candidate> candidates;
-  // The search ends after this many steps without gain. By then every next hop has been drawn many times.
-  const u64 patience = 50000 + 20 * u64{g_.switches} * routes_.table().destinations();
-  for (u64 step = 0, better = 0; step < options_.steps && step - better < patience; step++) {
-    if (options_.seconds > 0 && step % 64 == 0 && late()) return;
-    u32 s, d;
-    if (!pick(s, d)) return;
-    candidates.clear();
-    const u32 n = g_.first[s + 1] - g_.first[s], from = drawn(n);  // random start, so that ties alternate
-    for (u32 k = 0; k < n; k++) {
-      const u32 c = g_.first[s] + (from + k < n ? from + k : from + k - n);
-      if (!routes_.plan(s, d, c, change_) || !short_enough(change_)) continue;
-      worked(change_.lost.size() + change_.gained.size());
-      if (const double more = gain(change_); more > -kNever) candidates.push_back({more, second(change_), c});
-    }
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return std::pair(a.gain, a.second) > std::pair(b.gain, b.second);
-    });
-    for (const Candidate& candidate : candidates) {  // takes the best change that does not close a cycle
-      if (candidate.gain < 0 && drawn(kNoise)) break;
-      const u32 before = routes_.next(s, d);
-      routes_.plan(s, d, candidate.c, change_);
-      if (!routes_.apply(change_)) continue;
-      changed(change_, candidate.gain);
-      journal_.push_back({s, d, before, {}, {}, 0});
-      if (best()) {
-        journal_.clear();
-        better = step;
-      }
-      break;
-    }
-  }
-}
 
 class LowerIndex final : public Search {
  public:
@@ -239,9 +232,8 @@ class FewerConflicts final : public Search {
  public:
   FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
     const u32 destinations = routes.table().destinations();
-    claim_memory(u64{g.channels} * g.switches * 4, "topology." + g.topology_name,
-                 "the loads of " + std::to_string(g.channels) + " channels by " + std::to_string(g.switches) +
-                     " source switches");
+    g.claim(u64{g.channels} * g.switches * 4, "the loads of " + std::to_string(g.channels) + " channels by " +
+                                                  std::to_string(g.switches) + " source switches");
     from_.assign(std::size_t{g.channels} * g.switches, 0);
     highest_ = highest_of(routes.loads());
     for (u32 d = 0; d < destinations; d++)
@@ -370,11 +362,10 @@ bool significantly_better(const ChannelGraph& g, const ForwardingTable& found, c
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
   ForwardingTable table = start_of(params, g, demand);
   Rerouting routes(g, table, demand);
-  Options options;
-  options.seed = params.seed("search_seed");
-  options.steps = static_cast<u64>(params.integer("steps"));
-  options.seconds = params.real("time_s");
-  options.detours = params.count("detours");
+  const Options options{.seed = params.seed("search_seed"),
+                        .steps = static_cast<u64>(params.integer("steps")),
+                        .seconds = params.real("time_s"),
+                        .detours = params.count("detours")};
   const bool bisection = params.text("goal") == "bisection";
   std::unique_ptr<Search> search;
   if (bisection) search = std::make_unique<FewerConflicts>(g, routes, options);
@@ -387,18 +378,13 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   return found;
 }
 
-const Register<EngineSpec> entry([] {
-  EngineSpec spec{
-      .name = "local_search",
-      .summary = "the table of another engine, with routes moved off the fullest channels in the same layers",
-      .params = own_params(),
-      .make = make,
-  };
-  spec.balances = true;
-  spec.passes_on = true;
-  return spec;
-}());
-
-}  // namespace
+const Register<EngineSpec> entry({
+    .name = "local_search",
+    .summary = "the table of another engine, with routes moved off the fullest channels in the same layers",
+    .params = own_params(),
+    .make = make,
+    .balances = true,
+    .passes_on = true,
+});
 
 }  // namespace flitgym::tables::engines::local_search

@@ -7,8 +7,6 @@
 
 namespace flitgym::tables::engines::min_hop {
 
-namespace {
-
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   ForwardingTable table = empty_table(g, "min_hop");
   std::vector<u32> hops, used(g.channels, 0);
@@ -25,7 +23,5 @@ const Register<EngineSpec> entry({
     .summary = "shortest paths; each switch spreads destinations over its ports",
     .make = make,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::min_hop

@@ -13,15 +13,12 @@
 #include <numeric>
 #include <queue>
 
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/tables/engine.hpp"
 #include "simcore/tables/walk.hpp"
 #include "tables/layering.hpp"
 
 namespace flitgym::tables::engines::nue {
-
-namespace {
 
 // Betweenness (Brandes 2001) on the shortest routes from all switches to the given switches. Returns the switch with
 // this rank, counted from the most central switch. It becomes the root of the tree.
@@ -60,24 +57,194 @@ u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) 
 // d, plus one if the tree takes it.
 class Layer {
  public:
-  Layer(const ChannelGraph& g, const DependencyIndex& index);
+  Layer(const ChannelGraph& g, const DependencyIndex& index)
+      : next(g.switches), g_(g), index_(index), dependencies_(index), distance_(g.switches), best_(g.switches),
+        fixed_(g.switches), tried_(g.channels, 0) {
+    g.claim(index.size(), "the refused dependencies");
+  }
   // Removes all routes except those along a tree to these switches.
-  void begin(const std::vector<u32>& switches, u32 rank);
+  void begin(const std::vector<u32>& switches, u32 rank) {
+    dependencies_.clear();
+    refused_.assign(index_.size(), 0);
+    grow_tree(central_switch(g_, switches, rank));
+    for (const u32 t : switches) {
+      towards(t);
+      worked(g_.switches);
+      for (u32 s = 0; s < g_.switches; s++) {
+        const u32 c = tree_[s], following = c == kNone ? kNone : tree_[g_.to[c]];
+        // Turns within a tree close no cycle.
+        if (following != kNone && !dependencies_.count(c, following)) dependencies_.add(c, following);
+      }
+    }
+  }
   // Computes next[s] towards switch t by the cost of channels, for every switch connected to t.
-  void route(u32 t, const std::vector<double>& cost);
+  void route(u32 t, const std::vector<double>& cost) {
+    constexpr u32 kRounds = 16;
+    t_ = t;
+    towards(t);
+    std::fill(fixed_.begin(), fixed_.end(), 0);
+    for (u32 round = 0;; round++) {
+      search(cost);
+      bool stuck = false;
+      for (u32 w = 0; w < g_.switches; w++) {
+        if (reached(w) || tree_[w] == kNone) continue;
+        stuck = true;
+        for (u32 s = w; s != t && !fixed_[s]; s = g_.to[tree_[s]]) fixed_[s] = 1;
+      }
+      if (!stuck) return;
+      release();
+      if (round == kRounds) std::fill(fixed_.begin(), fixed_.end(), 1);
+    }
+  }
+  std::vector<u32> next;  // [switches] channel; kNone at the destination and where no path exists
 
  private:
   using Candidate = std::pair<double, u32>;  // cost to the destination, first channel
 
-  void grow_tree(u32 root);
-  void towards(u32 t);
-  void search(const std::vector<double>& cost);
-  void drain(const std::vector<double>& cost);
-  void settle(u32 s, u32 by, double distance, const std::vector<double>& cost);
-  void queue_next_channel(u32 w, const std::vector<double>& cost);
-  bool change_neighbour(u32 w, const std::vector<double>& cost);
-  bool redirect(u32 v, u32 by, u32 entering);
-  void release();
+  void grow_tree(u32 root) {
+    up_.assign(g_.switches, kNone);
+    component_.assign(g_.switches, kNone);
+    std::vector<u32> order;                   // from the root down
+    for (u32 k = 0; k <= g_.switches; k++) {  // covers each component of the network
+      const u32 start = k == 0 ? root : k - 1;
+      if (component_[start] != kNone) continue;
+      component_[start] = k;
+      std::size_t head = order.size();
+      order.push_back(start);
+      for (; head < order.size(); head++)
+        for (u32 c = g_.first[order[head]]; c < g_.first[order[head] + 1]; c++)
+          if (component_[g_.to[c]] == kNone) {
+            component_[g_.to[c]] = k;
+            up_[g_.to[c]] = g_.reverse[c];
+            order.push_back(g_.to[c]);
+          }
+    }
+  }
+  // Next hops along the tree towards switch t.
+  void towards(u32 t) {
+    tree_ = up_;
+    for (u32 s = 0; s < g_.switches; s++)  // switches without terminals may be disconnected
+      if (component_[s] != component_[t]) tree_[s] = kNone;
+    for (u32 s = t, from = kNone; s != kNone;) {
+      const u32 c = up_[s];
+      tree_[s] = from;
+      from = c == kNone ? kNone : g_.reverse[c];
+      s = c == kNone ? kNone : g_.to[c];
+    }
+  }
+  void search(const std::vector<double>& cost) {
+    std::fill(next.begin(), next.end(), kNone);
+    std::fill(distance_.begin(), distance_.end(), -1.0);
+    std::fill(best_.begin(), best_.end(), std::numeric_limits<double>::infinity());
+    searches_++;
+    worked(g_.channels);
+    settle(t_, kNone, 0, cost);
+    std::vector<u32> chain;
+    for (u32 s = 0; s < g_.switches; s++) {  // switches that use the tree, the nearest to the destination first
+      for (u32 v = s; fixed_[v] && tree_[v] != kNone && !reached(v); v = g_.to[tree_[v]]) chain.push_back(v);
+      for (; !chain.empty(); chain.pop_back()) {
+        const u32 v = chain.back(), c = tree_[v];
+        take(c);
+        settle(v, c, distance_[g_.to[c]] + cost[c], cost);
+      }
+    }
+    drain(cost);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (u32 w = 0; w < g_.switches; w++)
+        if (!reached(w) && tree_[w] != kNone && change_neighbour(w, cost)) {
+          changed = true;
+          drain(cost);
+        }
+    }
+  }
+  // Dijkstra's algorithm from the destination. It skips a channel whose dependency would close a cycle.
+  void drain(const std::vector<double>& cost) {
+    while (!queue_.empty()) {
+      const auto [distance, c] = queue_.top();
+      queue_.pop();
+      const u32 w = g_.from[c];
+      if (reached(w) || tried_[c] == searches_) continue;
+      if (take(c)) {
+        settle(w, c, distance, cost);
+      } else {
+        tried_[c] = searches_;
+        queue_next_channel(w, cost);
+      }
+    }
+  }
+  // Sets the next hop of switch s and queues the channels that lead to s.
+  void settle(u32 s, u32 by, double distance, const std::vector<double>& cost) {
+    next[s] = by;
+    distance_[s] = distance;
+    for (u32 k = g_.first[s]; k < g_.first[s + 1]; k++) {
+      const u32 w = g_.to[k], c = g_.reverse[k];
+      if (reached(w) || distance + cost[c] >= best_[w]) continue;
+      best_[w] = distance + cost[c];
+      queue_.push({best_[w], c});
+    }
+  }
+  // Queues the next best channel that switch w could take.
+  void queue_next_channel(u32 w, const std::vector<double>& cost) {
+    u32 best = kNone;
+    best_[w] = std::numeric_limits<double>::infinity();
+    for (u32 c = g_.first[w]; c < g_.first[w + 1]; c++) {
+      const u32 v = g_.to[c];
+      if (!reached(v) || tried_[c] == searches_ || distance_[v] + cost[c] >= best_[w]) continue;
+      best_[w] = distance_[v] + cost[c];
+      best = c;
+    }
+    if (best != kNone) queue_.push({best_[w], best});
+  }
+  // All channels of w were refused. Changes the next hop of a neighbour so that w can use it.
+  bool change_neighbour(u32 w, const std::vector<double>& cost) {
+    for (u32 c = g_.first[w]; c < g_.first[w + 1]; c++) {
+      const u32 v = g_.to[c];
+      if (v == t_ || !reached(v) || fixed_[v]) continue;
+      for (u32 by = g_.first[v]; by < g_.first[v + 1]; by++) {
+        if (by == next[v] || g_.to[by] == w || !reached(g_.to[by])) continue;
+        u32 s = g_.to[by];
+        while (s != t_ && s != v) s = g_.to[next[s]];
+        if (s == v || !redirect(v, by, c)) continue;
+        distance_[v] = distance_[g_.to[by]] + cost[by];
+        settle(w, c, distance_[v] + cost[c], cost);
+        return true;
+      }
+    }
+    return false;
+  }
+  // Changes the next hop of switch v to `by` and adds `entering`, which leads to v. Returns false if that would close a
+  // cycle.
+  bool redirect(u32 v, u32 by, u32 entering) {
+    const u32 old = next[v];
+    std::vector<u32> into, taken;
+    each_child(v, [&](u32 c) { into.push_back(c); });
+    for (const u32 c : into) dependencies_.remove(c, old);
+    leave(old);
+    into.push_back(entering);
+    bool free = take(by);
+    if (free) {
+      for (const u32 c : into) {
+        free = join(c, by);
+        if (!free) break;
+        taken.push_back(c);
+      }
+      if (free) {
+        next[v] = by;
+        return true;
+      }
+      leave(by);
+    }
+    for (const u32 c : taken) dependencies_.remove(c, by);
+    into.pop_back();
+    take(old);
+    for (const u32 c : into) dependencies_.add(c, old);
+    return false;
+  }
+  void release() {
+    for (u32 s = 0; s < g_.switches; s++)
+      if (s != t_ && reached(s)) leave(next[s]);
+  }
   bool reached(u32 s) const { return distance_[s] >= 0; }
   // Takes channel c, then the next hop of the switch at its end.
   bool take(u32 c) { return g_.to[c] == t_ || join(c, next[g_.to[c]]); }
@@ -100,16 +267,9 @@ class Layer {
   const ChannelGraph& g_;
   const DependencyIndex& index_;
   AcyclicLayer dependencies_;
-  std::vector<u8> refused_;  // [dependencies] refused in the whole layer, even if a later removal would permit them
-  u32 t_ = 0;                // switch of the destination
-
- public:
-  std::vector<u32> next;  // [switches] channel; kNone at the destination and where no path exists
-
- private:
-  // up_: [switches] channel to the parent in the tree. order_: [switches] from the root down.
-  // tree_: [switches] next hop in the tree towards the destination.
-  std::vector<u32> up_, order_, tree_;
+  std::vector<u8> refused_;     // [dependencies] refused in the whole layer, even if a later removal would permit them
+  u32 t_ = 0;                   // switch of the destination
+  std::vector<u32> up_, tree_;  // [switches] channel to the parent in the tree; next hop in it to the destination
   std::vector<u32> component_;  // [switches] connected component
   // distance_: [switches] cost to the destination; below 0: not reached. best_: [switches] least cost in the queue.
   std::vector<double> distance_, best_;
@@ -118,202 +278,6 @@ class Layer {
   u32 searches_ = 0;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
 };
-
-Layer::Layer(const ChannelGraph& g, const DependencyIndex& index)
-    : g_(g), index_(index), dependencies_(index), next(g.switches), distance_(g.switches), best_(g.switches),
-      fixed_(g.switches), tried_(g.channels, 0) {
-  claim_memory(index.size(), "topology." + g.topology_name, "the refused dependencies");
-}
-
-void Layer::begin(const std::vector<u32>& switches, u32 rank) {
-  dependencies_.clear();
-  refused_.assign(index_.size(), 0);
-  grow_tree(central_switch(g_, switches, rank));
-  for (const u32 t : switches) {
-    towards(t);
-    worked(g_.switches);
-    for (u32 s = 0; s < g_.switches; s++) {
-      const u32 c = tree_[s], following = c == kNone ? kNone : tree_[g_.to[c]];
-      // Turns within a tree close no cycle.
-      if (following != kNone && !dependencies_.count(c, following)) dependencies_.add(c, following);
-    }
-  }
-}
-
-void Layer::grow_tree(u32 root) {
-  std::vector<u8> in(g_.switches, 0);
-  up_.assign(g_.switches, kNone);
-  component_.assign(g_.switches, kNone);
-  order_.clear();
-  for (u32 k = 0; k <= g_.switches; k++) {  // covers each component of the network
-    const u32 start = k == 0 ? root : k - 1;
-    if (in[start]) continue;
-    in[start] = 1;
-    component_[start] = k;
-    std::size_t head = order_.size();
-    order_.push_back(start);
-    for (; head < order_.size(); head++)
-      for (u32 c = g_.first[order_[head]]; c < g_.first[order_[head] + 1]; c++)
-        if (!in[g_.to[c]]) {
-          in[g_.to[c]] = 1;
-          component_[g_.to[c]] = k;
-          up_[g_.to[c]] = g_.reverse[c];
-          order_.push_back(g_.to[c]);
-        }
-  }
-}
-
-// Next hops along the tree towards switch t.
-void Layer::towards(u32 t) {
-  tree_ = up_;
-  for (u32 s = 0; s < g_.switches; s++)  // switches without terminals may be disconnected
-    if (component_[s] != component_[t]) tree_[s] = kNone;
-  for (u32 s = t, from = kNone; s != kNone;) {
-    const u32 c = up_[s];
-    tree_[s] = from;
-    from = c == kNone ? kNone : g_.reverse[c];
-    s = c == kNone ? kNone : g_.to[c];
-  }
-}
-
-void Layer::route(u32 t, const std::vector<double>& cost) {
-  constexpr u32 kRounds = 16;
-  t_ = t;
-  towards(t);
-  std::fill(fixed_.begin(), fixed_.end(), 0);
-  for (u32 round = 0;; round++) {
-    search(cost);
-    bool stuck = false;
-    for (u32 w = 0; w < g_.switches; w++) {
-      if (reached(w) || tree_[w] == kNone) continue;
-      stuck = true;
-      for (u32 s = w; s != t && !fixed_[s]; s = g_.to[tree_[s]]) fixed_[s] = 1;
-    }
-    if (!stuck) return;
-    release();
-    if (round == kRounds) std::fill(fixed_.begin(), fixed_.end(), 1);
-  }
-}
-
-void Layer::release() {
-  for (u32 s = 0; s < g_.switches; s++)
-    if (s != t_ && reached(s)) leave(next[s]);
-}
-
-void Layer::search(const std::vector<double>& cost) {
-  std::fill(next.begin(), next.end(), kNone);
-  std::fill(distance_.begin(), distance_.end(), -1.0);
-  std::fill(best_.begin(), best_.end(), std::numeric_limits<double>::infinity());
-  searches_++;
-  worked(g_.channels);
-  settle(t_, kNone, 0, cost);
-  std::vector<u32> chain;
-  for (u32 s = 0; s < g_.switches; s++) {  // switches that use the tree, the nearest to the destination first
-    for (u32 v = s; fixed_[v] && tree_[v] != kNone && !reached(v); v = g_.to[tree_[v]]) chain.push_back(v);
-    for (; !chain.empty(); chain.pop_back()) {
-      const u32 v = chain.back(), c = tree_[v];
-      take(c);
-      settle(v, c, distance_[g_.to[c]] + cost[c], cost);
-    }
-  }
-  drain(cost);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (u32 w = 0; w < g_.switches; w++)
-      if (!reached(w) && tree_[w] != kNone && change_neighbour(w, cost)) {
-        changed = true;
-        drain(cost);
-      }
-  }
-}
-
-// Dijkstra's algorithm from the destination. It skips a channel whose dependency would close a cycle.
-void Layer::drain(const std::vector<double>& cost) {
-  while (!queue_.empty()) {
-    const auto [distance, c] = queue_.top();
-    queue_.pop();
-    const u32 w = g_.from[c];
-    if (reached(w) || tried_[c] == searches_) continue;
-    if (take(c)) {
-      settle(w, c, distance, cost);
-    } else {
-      tried_[c] = searches_;
-      queue_next_channel(w, cost);
-    }
-  }
-}
-
-// Sets the next hop of switch s and queues the channels that lead to s.
-void Layer::settle(u32 s, u32 by, double distance, const std::vector<double>& cost) {
-  next[s] = by;
-  distance_[s] = distance;
-  for (u32 k = g_.first[s]; k < g_.first[s + 1]; k++) {
-    const u32 w = g_.to[k], c = g_.reverse[k];
-    if (reached(w) || distance + cost[c] >= best_[w]) continue;
-    best_[w] = distance + cost[c];
-    queue_.push({best_[w], c});
-  }
-}
-
-// Queues the next best channel that switch w could take.
-void Layer::queue_next_channel(u32 w, const std::vector<double>& cost) {
-  u32 best = kNone;
-  best_[w] = std::numeric_limits<double>::infinity();
-  for (u32 c = g_.first[w]; c < g_.first[w + 1]; c++) {
-    const u32 v = g_.to[c];
-    if (!reached(v) || tried_[c] == searches_ || distance_[v] + cost[c] >= best_[w]) continue;
-    best_[w] = distance_[v] + cost[c];
-    best = c;
-  }
-  if (best != kNone) queue_.push({best_[w], best});
-}
-
-// All channels of w were refused. Changes the next hop of a neighbour so that w can use it.
-bool Layer::change_neighbour(u32 w, const std::vector<double>& cost) {
-  for (u32 c = g_.first[w]; c < g_.first[w + 1]; c++) {
-    const u32 v = g_.to[c];
-    if (v == t_ || !reached(v) || fixed_[v]) continue;
-    for (u32 by = g_.first[v]; by < g_.first[v + 1]; by++) {
-      if (by == next[v] || g_.to[by] == w || !reached(g_.to[by])) continue;
-      u32 s = g_.to[by];
-      while (s != t_ && s != v) s = g_.to[next[s]];
-      if (s == v || !redirect(v, by, c)) continue;
-      distance_[v] = distance_[g_.to[by]] + cost[by];
-      settle(w, c, distance_[v] + cost[c], cost);
-      return true;
-    }
-  }
-  return false;
-}
-
-// Changes the next hop of switch v to `by` and adds `entering`, which leads to v. Returns false if that would close a
-// cycle.
-bool Layer::redirect(u32 v, u32 by, u32 entering) {
-  const u32 old = next[v];
-  std::vector<u32> into, taken;
-  each_child(v, [&](u32 c) { into.push_back(c); });
-  for (const u32 c : into) dependencies_.remove(c, old);
-  leave(old);
-  into.push_back(entering);
-  bool free = take(by);
-  if (free) {
-    for (const u32 c : into) {
-      free = join(c, by);
-      if (!free) break;
-      taken.push_back(c);
-    }
-    if (free) {
-      next[v] = by;
-      return true;
-    }
-    leave(by);
-  }
-  for (const u32 c : taken) dependencies_.remove(c, by);
-  into.pop_back();
-  take(old);
-  for (const u32 c : into) dependencies_.add(c, old);
-  return false;
-}
 
 // Divides the switches of the destinations into shares of equal numbers of terminals. Neighbours stay together, so that
 // the routes of a layer have much in common.
@@ -437,19 +401,13 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   return std::move(best.table);
 }
 
-const Register<EngineSpec> entry([] {
-  EngineSpec spec{
-      .name = "nue",
-      .summary = "shortest routes that keep the channel dependencies acyclic, in any number of layers",
-      .params = {layers_param(),
-                 integer("tries", 8, 1, 10000, "",
-                         "number of tables made; the one with the lowest edge forwarding index is kept")},
-      .make = make,
-  };
-  spec.balances = true;
-  return spec;
-}());
-
-}  // namespace
+const Register<EngineSpec> entry({
+    .name = "nue",
+    .summary = "shortest routes that keep the channel dependencies acyclic, in any number of layers",
+    .params = {layers_param(), integer("tries", 8, 1, 10000, "",
+                                       "number of tables made; the one with the lowest edge forwarding index is kept")},
+    .make = make,
+    .balances = true,
+});
 
 }  // namespace flitgym::tables::engines::nue

@@ -15,13 +15,10 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/topology/hyperx.hpp"
-#include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
 
 namespace flitgym::tables::engines::parx {
-
-namespace {
 
 constexpr u32 kLmc = 2, kAddresses = 1 << kLmc;
 
@@ -149,19 +146,14 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   return table;
 }
 
-const Register<EngineSpec> entry([] {
-  EngineSpec spec{
-      .name = "parx",
-      .summary =
-          "2-D HyperX: four addresses per terminal, each with shortest routes or detours around one half of the links",
-      .topologies = {"hyperx"},
-      .params = layer_params(),
-      .make = make,
-  };
-  spec.balances = true;
-  return spec;
-}());
-
-}  // namespace
+const Register<EngineSpec> entry({
+    .name = "parx",
+    .summary =
+        "2-D HyperX: four addresses per terminal, each with shortest routes or detours around one half of the links",
+    .topologies = {"hyperx"},
+    .params = layer_params(),
+    .make = make,
+    .balances = true,
+});
 
 }  // namespace flitgym::tables::engines::parx

@@ -7,8 +7,6 @@
 
 namespace flitgym::tables::engines::sssp {
 
-namespace {
-
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
   ForwardingTable table = empty_table(g, "sssp");
   balance_shortest(params, g, demand, table);
@@ -22,7 +20,5 @@ const Register<EngineSpec> entry({
     .make = make,
     .balances = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::sssp

@@ -21,8 +21,6 @@
 
 namespace flitgym::tables::engines::torus_2qos {
 
-namespace {
-
 constexpr u32 kMostBits = 6;  // bits of a layer; a table has up to 64 layers
 
 class TorusTables {
@@ -113,8 +111,7 @@ class TorusTables {
     table.layers = 1u << bits_;
     table.layer_by = LayerBy::kSwitch;
     const u64 pairs = u64{g_.switches} * g_.terminals, lanes = u64{g_.switches} * g_.ports * g_.ports * table.layers;
-    claim_memory(pairs + lanes, "topology." + g_.topology_name,
-                 "the layers of torus_2qos between " + std::to_string(g_.switches) + " switches");
+    g_.claim(pairs + lanes, "the layers of torus_2qos between " + std::to_string(g_.switches) + " switches");
     table.layer.assign(pairs, 0);
     for (u32 s = 0; s < g_.switches; s++)
       for (u32 t = 0; t < g_.terminals; t++, worked(torus_.dimensions)) {
@@ -153,7 +150,5 @@ const Register<EngineSpec> entry({
     .topologies = {"torus", "mesh"},
     .make = make,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::torus_2qos

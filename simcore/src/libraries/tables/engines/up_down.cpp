@@ -10,15 +10,13 @@
 
 namespace flitgym::tables::engines::up_down {
 
-namespace {
-
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
   ForwardingTable table = empty_table(g, "up_down");
   Levels levels;
   u32 from = 0, to = 0;
   const bool found = find_levels("up_down", params, g, levels);
   if (found && up_down_table(g, levels.rank, table, from, to)) return table;
-  if (found && levels.from == Levels::From::kRoots)
+  if (found && levels.of_roots)
     throw ConfigError("engine up_down, roots: no path goes up and then down from switch " + g.switch_name(from) +
                       " to switch " + g.switch_name(to) +
                       ", because no root is above both; give a single root, or none to let the engine find them");
@@ -37,7 +35,5 @@ const Register<EngineSpec> entry({
     .params = root_params(),
     .make = make,
 });
-
-}  // namespace
 
 }  // namespace flitgym::tables::engines::up_down
