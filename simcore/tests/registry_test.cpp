@@ -9,7 +9,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "support/crafted.hpp"
-#include "support/dependencies.hpp"
+#include "tables/dependencies.hpp"
 
 namespace registry_test {
 

@@ -8,7 +8,7 @@
 
 #include "simcore/error.hpp"
 #include "support/crafted.hpp"
-#include "support/dependencies.hpp"
+#include "tables/dependencies.hpp"
 
 namespace scenes {
 

@@ -22,6 +22,22 @@ struct Hop {
   u32 vc_class;
 };
 
+// A packet that asks for an output at a router.
+struct Head {
+  const Network& net;
+  State& s;
+  Packet& packet;
+  u32 id, router, to;  // number of the packet; this router, and the router of the destination
+  u32 in_port, in_vc;  // router-local
+  Cycle now;
+  bool arrived() const { return router == to; }
+  bool from_link() const { return net.is_link(net.port(router, in_port)); }
+};
+inline Head head(const Network& net, State& s, const Batch& b, u32 i) {
+  Packet& p = s.packets[b.packet[i]];
+  return {net, s, p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], b.now};
+}
+
 // A terminal accepts flits on every VC.
 inline Hop ejection(const Network& net, const Packet& p) { return {net.terminal_port[p.destination], kAnyClass}; }
 

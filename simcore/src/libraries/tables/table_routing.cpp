@@ -355,18 +355,15 @@ std::vector<ParamSpec> params_of_engines() {
   return params;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "table",
-      .summary = "a forwarding table, made by an engine or read from a file",
-      .setup = setup,
-      .route = route,
-  };
-  spec.more_params = params_of_engines;
-  spec.candidates = only_candidate<route>;
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "table",
+    .summary = "a forwarding table, made by an engine or read from a file",
+    .setup = setup,
+    .route = route,
+    .candidates = only_candidate<route>,
+    .graph = true,
+    .more_params = params_of_engines,
+});
 
 }  // namespace
 

@@ -42,139 +42,109 @@ u32 draw_middle(const DragonflyPlus& df, const Rule& rule, const Position& at, u
 }
 
 // Ports to the intermediate: up at a leaf of the source group, across at a spine of it, down at a spine of the third.
-void list_towards(const DragonflyPlus& df, const Rule& rule, u32 middle, const Position& at, Ports& ports) {
-  ports.count = 0;
+template <class Out>
+void offer_towards(const Position& at, const Rule& rule, u32 middle, Out&& out) {
+  const DragonflyPlus& df = at.df;
   const u32 group = rule.group(df, middle);
+  const auto offer = [&](u32 k) { out(k, 0u); };
   if (at.group == group) {
-    if (rule.by_leaf) ports.add(middle % df.size());
+    if (rule.by_leaf) offer(middle % df.size());
     else
-      for (u32 k = 0; k < df.leaves; k++) ports.add(k);
+      for (u32 k = 0; k < df.leaves; k++) offer(k);
   } else if (at.leaf) {
-    df.each_up(at.router, group, [&](u32 k) { ports.add(k); });
+    df.each_up(at.router, group, offer);
   } else {
-    df.each_across(at.router, group, [&](u32 k) { ports.add(k); });
+    df.each_across(at.router, group, offer);
   }
 }
 
 // Draws the rule's candidates, and returns the one whose path begins with the least congested port.
-u32 best_middle(const Network& net, const Congestion& congestion, const DragonflyPlus& df, const Rule& rule,
-                const Packet& p, const Position& at, Best& best) {
+u32 best_middle(const Position& at, const Rule& rule, const Congestion& congestion, Best& best) {
   u32 chosen = kNone;
-  Ports ports;
   for (u32 n = 0; n < rule.candidates; n++) {
-    const u32 middle = draw_middle(df, rule, at, route_draw(net, p, n));
+    const u32 middle = draw_middle(at.df, rule, at, route_draw(at.net, at.packet, n));
     if (middle == kNone) break;
-    list_towards(df, rule, middle, at, ports);
-    const Best found = least_congested(congestion, p, at.router, ports, 0);
+    Offered<> ports;
+    offer_towards(at, rule, middle, ports);
+    const Best found = least_congested(at, congestion, ports);
     if (chosen == kNone || found.congestion < best.congestion) chosen = middle, best = found;
   }
   return chosen;
 }
 
 // At the spine of the source group: a third group to which the spine has a link, by the least congested one.
-u32 middle_beyond(const Congestion& congestion, const DragonflyPlus& df, const Packet& p, const Position& at,
-                  Best& best) {
-  Ports ports;
-  list_detours(df, p, at, ports);
-  best = least_congested(congestion, p, at.router, ports, 0);
-  return best.port == kNone ? kNone : df.group_beyond(at.router, best.port);
+u32 middle_beyond(const Position& at, const Congestion& congestion, Best& best) {
+  Offered<> ports;
+  offer_detours(at, ports);
+  best = least_congested(at, congestion, ports);
+  return ports.count == 0 ? kNone : at.df.group_beyond(at.router, best.hop.port);
 }
 
 // Decides at the source leaf, or with PAR again at the spine of the source group.
-void decide(const Network& net, const Congestion& congestion, const DragonflyPlus& df, const Rule& rule,
-            const Position& at, Packet& p, u32& intermediate) {
-  const bool first = p.phase == kUndecided;
-  p.phase = kMinimal;
+void decide(const Position& at, const Rule& rule, const Congestion& congestion, u32& intermediate) {
+  const bool first = at.packet.phase == kUndecided;
+  at.packet.phase = kMinimal;
   if (at.source_group == at.to_group) return;
   Best detour;
-  const u32 middle =
-      first ? best_middle(net, congestion, df, rule, p, at, detour) : middle_beyond(congestion, df, p, at, detour);
+  const u32 middle = first ? best_middle(at, rule, congestion, detour) : middle_beyond(at, congestion, detour);
   if (middle == kNone) return;
   if (rule.decision != Decision::kAlways) {
-    Ports ports;
-    list_onward(df, at, ports);
-    const Best minimal = least_congested(congestion, p, at.router, ports, 0);
+    Offered<> onward;
+    offer_onward(at, onward);
+    const Best minimal = least_congested(at, congestion, onward);
     const double hops = rule.hop_weighted ? kMinimalHops : 1, more = rule.hop_weighted ? kMostHops : 1;
     if (!rule.diverts(minimal.congestion * hops, detour.congestion * more)) return;
   }
   intermediate = middle;
-  take_detour(p);
-}
-
-Hop next_hop(const Congestion& congestion, const DragonflyPlus& df, const Rule& rule, const Position& at, Packet& p,
-             u32 intermediate) {
-  Ports ports;
-  // The first spine of the third group begins the second leg if it has a link to the destination's group.
-  if (p.phase == kToIntermediate && at.in_third_group()) {
-    if (at.leaf) p.phase = kFromIntermediate;
-    else if (!rule.by_leaf) {
-      list_onward(df, at, ports);
-      if (ports.count > 0) p.phase = kFromIntermediate;
-    }
-  }
-  if (p.phase == kToIntermediate) {
-    list_towards(df, rule, intermediate, at, ports);
-    return {least_congested(congestion, p, at.router, ports, 0).port, 0};
-  }
-  const u32 vc_class = onward_class(p, at);
-  list_onward(df, at, ports);
-  return {least_congested(congestion, p, at.router, ports, vc_class).port, vc_class};
+  at.packet.phase = kToIntermediate;
 }
 
 void route(const Network& net, State& s, Batch& b) {
-  const DragonflyPlus& df = as_dragonfly_plus(net);
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  u32* const intermediates = rule.intermediate.of(s);
+  const auto& rule = static_cast<const Rule&>(*net.relation);
   Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    const Position at = position(net, df, p, b.router[i]);
-    if (at.router == at.to) {
-      choose(b, i, ejection(net, p));
+    const Position at(head(net, s, b, i));
+    if (at.arrived()) {
+      choose(b, i, ejection(net, at.packet));
       continue;
     }
-    const bool again = rule.decision == Decision::kProgressive && p.phase == kMinimal && at.at_home() && !at.leaf;
+    Phase& phase = at.packet.phase;
+    u32& intermediate = rule.intermediate.of(s)[at.id];
+    const bool again = rule.decision == Decision::kProgressive && phase == kMinimal && at.at_home() && !at.leaf;
     congestion.begin(at.router);
-    if (p.phase == kUndecided || again) decide(net, congestion, df, rule, at, p, intermediates[b.packet[i]]);
-    const Hop hop = next_hop(congestion, df, rule, at, p, intermediates[b.packet[i]]);
-    congestion.promise(hop, p.flits);
+    if (phase == kUndecided || again) decide(at, rule, congestion, intermediate);
+    Offered<> ports;
+    // The first spine of the third group begins the second leg if it has a link to the destination's group.
+    const bool may_end = at.in_third_group() && (at.leaf || !rule.by_leaf);
+    if (phase != kToIntermediate || may_end) offer_onward(at, ports);
+    if (phase == kToIntermediate && ports.count > 0) phase = kFromIntermediate;
+    if (phase == kToIntermediate) offer_towards(at, rule, intermediate, ports);
+    const Hop hop = least_congested(at, congestion, ports).hop;
+    congestion.promise(hop, at.packet.flits);
     choose(b, i, hop);
   }
 }
 
-std::shared_ptr<Rule> make_rule(const Params& params, Network& net, Decision decision, bool by_leaf) {
-  auto rule = std::make_shared<Rule>();
-  rule->decision = decision;
-  rule->by_leaf = by_leaf;
-  rule->measure = allocating_measure_of(params, net);
-  rule->intermediate = declare_intermediate(net, !by_leaf);
-  return rule;
-}
-
-RoutingFacts facts_of(const Rule& rule) {
-  RoutingFacts facts{kClasses, kMostHops};
-  facts.sequential = rule.measure.sequential;
-  return facts;
-}
-
-template <bool kByLeaf>
-RoutingFacts setup_valiant(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  const auto rule = make_rule(params, net, Decision::kAlways, kByLeaf);
-  data = rule;
-  return facts_of(*rule);
-}
-
 template <bool kByLeaf, Decision kDecision>
-RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  const auto rule = make_rule(params, net, kDecision, kByLeaf);
-  rule->threshold = params.real("threshold");
-  rule->bias_flits = params.real("bias_flits");
-  rule->hop_weighted = params.boolean("hop_weighted");
-  rule->candidates = params.count("candidates");
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  rule->decision = kDecision;
+  rule->by_leaf = kByLeaf;
+  rule->measure = allocating_measure_of(params, net);
+  rule->intermediate = declare_intermediate(net, !kByLeaf);
+  if (kDecision != Decision::kAlways) {
+    rule->threshold = params.real("threshold");
+    rule->bias_flits = params.real("bias_flits");
+    rule->hop_weighted = params.boolean("hop_weighted");
+    rule->candidates = params.count("candidates");
+  }
   data = rule;
-  return facts_of(*rule);
+  return {.classes = kClasses, .max_hops = kMostHops, .sequential = rule->measure.sequential};
 }
 
+std::vector<ParamSpec> valiant_params() {
+  return {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")};
+}
 std::vector<ParamSpec> ugal_params() {
   return {
       real("threshold", 2, 0, 1e6, "",
@@ -192,7 +162,7 @@ std::vector<ParamSpec> ugal_params() {
 RoutingSpec spec_of(RoutingSpec spec) {
   spec.topologies = {"dragonfly_plus"};
   spec.route = route;
-  spec.candidates = every_path;
+  spec.candidates = list_paths<true>;
   spec.agent_can_choose = false;  // the relation `fpar` offers the same candidates
   return spec;
 }
@@ -200,37 +170,32 @@ RoutingSpec spec_of(RoutingSpec spec) {
 const Register<RoutingSpec> valiant_group(spec_of({
     .name = "valiant_group",
     .summary = "through a random group (VALg)",
-    .params = {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
-    .setup = setup_valiant<false>,
-    .route = nullptr,
+    .params = valiant_params(),
+    .setup = setup<false, Decision::kAlways>,
 }));
 const Register<RoutingSpec> valiant_router(spec_of({
     .name = "valiant_router",
     .summary = "through a random leaf of another group (VALn)",
-    .params = {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
-    .setup = setup_valiant<true>,
-    .route = nullptr,
+    .params = valiant_params(),
+    .setup = setup<true, Decision::kAlways>,
 }));
 const Register<RoutingSpec> ugal_group(spec_of({
     .name = "ugal_group",
     .summary = "minimal or through a random group, by the queues of the source leaf (UGALg)",
     .params = ugal_params(),
-    .setup = setup_ugal<false, Decision::kSource>,
-    .route = nullptr,
+    .setup = setup<false, Decision::kSource>,
 }));
 const Register<RoutingSpec> ugal_router(spec_of({
     .name = "ugal_router",
     .summary = "minimal or through a random leaf of another group, by the queues of the source leaf (UGALn)",
     .params = ugal_params(),
-    .setup = setup_ugal<true, Decision::kSource>,
-    .route = nullptr,
+    .setup = setup<true, Decision::kSource>,
 }));
 const Register<RoutingSpec> par(spec_of({
     .name = "par",
     .summary = "UGALg, with a second decision at the spine of the source group (PAR)",
     .params = ugal_params(),
-    .setup = setup_ugal<false, Decision::kProgressive>,
-    .route = nullptr,
+    .setup = setup<false, Decision::kProgressive>,
 }));
 
 }  // namespace

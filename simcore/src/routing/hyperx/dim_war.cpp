@@ -38,8 +38,12 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry(incremental<DimWar>(
-    "dim_war", "dimension by dimension, with one weighted deroute in each (DimWAR)", params(), setup));
+const Register<RoutingSpec> entry(incremental<DimWar>({
+    .name = "dim_war",
+    .summary = "dimension by dimension, with one weighted deroute in each (DimWAR)",
+    .params = params(),
+    .setup = setup,
+}));
 
 }  // namespace
 

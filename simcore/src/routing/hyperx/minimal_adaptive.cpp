@@ -22,9 +22,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return weighing(facts, *rule);
 }
 
-const Register<RoutingSpec> entry(incremental<MinimalAdaptive>(
-    "minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
-    {congestion_param(), congestion_scope_param("class"), allocation_param()}, setup));
+const Register<RoutingSpec> entry(incremental<MinimalAdaptive>({
+    .name = "minimal_adaptive",
+    .summary = "any minimal path, hop by hop to the least congested link (MIN-AD)",
+    .params = {congestion_param(), congestion_scope_param("class"), allocation_param()},
+    .setup = setup,
+}));
 
 }  // namespace
 

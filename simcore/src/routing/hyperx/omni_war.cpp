@@ -47,12 +47,13 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec = incremental<OmniWar>(
-      "omni_war", "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)", params(), setup);
-  spec.widest = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(incremental<OmniWar>({
+    .name = "omni_war",
+    .summary = "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)",
+    .params = params(),
+    .setup = setup,
+    .widest = true,
+}));
 
 }  // namespace
 

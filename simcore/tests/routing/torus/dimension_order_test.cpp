@@ -4,9 +4,9 @@
 
 #include "simcore/registry.hpp"
 #include "support/crafted.hpp"
-#include "support/dependencies.hpp"
+#include "tables/dependencies.hpp"
 #include "support/links.hpp"
-#include "support/torus.hpp"
+#include "simcore/topology/torus.hpp"
 
 namespace routing_torus_dimension_order_test {
 
