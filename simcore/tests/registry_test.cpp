@@ -9,7 +9,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "support/crafted.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 
 namespace registry_test {
 

@@ -43,7 +43,8 @@ struct MemoryShape {
   void (*initialise)(const Network&, State&) = nullptr;  // writes initial values that differ from `fill`
   bool learned = false;    // a table of floats that users may write; infinity marks entries without meaning
   Cell cell = Cell::kU32;  // set by declare()
-  std::vector<u8> blank;   // set by declare(): bytes of a new entry of a packet
+  // set by declare(): bytes of a new entry of a packet
+  std::vector<u8> blank = {};
 
   u32 cell_bytes() const { return cell == Cell::kU8 ? 1 : cell == Cell::kU16 ? 2 : cell == Cell::kDouble ? 8 : 4; }
   std::size_t entry_bytes() const { return std::size_t{rows} * stride * cell_bytes(); }

@@ -24,6 +24,7 @@ template <class T>
 inline Hop hop_on(const Head& at, const typename T::Rule& rule, const Congestion& congestion, Leg& leg) {
   Offered<> offered;
   T::hops(at, rule, leg, offered);
+  if (offered.count == 0) return {kNone, 0};  // only a restored snapshot can hold such a packet
   if constexpr (requires { T::pick(at, rule, congestion, offered); })
     return offered.hop[T::pick(at, rule, congestion, offered)];
   return offered.hop[0];
@@ -112,6 +113,39 @@ inline Leg first_path(const Head& at, const typename T::Rule& rule, const Leg& n
     if (!found) first = leg, found = true;
   });
   return first;
+}
+
+// The rule of the Q-adaptive papers: a packet takes the non-minimal path if q_min > int(threshold x q_nonmin) + bias.
+struct Diversion : ComponentData {
+  Kept<u32> intermediate;
+  double threshold = 0, bias_flits = 0;
+  bool hop_weighted = false;
+  u32 candidates = 1;
+  bool diverts(double minimal, double nonminimal) const {
+    return minimal > static_cast<double>(static_cast<i64>(threshold * nonminimal)) + bias_flits;
+  }
+};
+inline std::vector<ParamSpec> diversion_params(double threshold, bool hop_weighted) {
+  return {
+      real("threshold", threshold, 0, 1e6, "",
+           "the packet takes the non-minimal path if q_min > int(threshold x "
+           "q_nonmin) + bias_flits"),
+      real("bias_flits", 0, -1e6, 1e6, "flits", "added to the non-minimal side of the comparison"),
+      flag("hop_weighted", hop_weighted,
+           "multiply each congestion by the router-to-router hops of its path, "
+           "as textbook UGAL does"),
+      integer("candidates", 1, 1, 15, "",
+              "number of random intermediates compared; the least congested is "
+              "taken"),
+      congestion_param(),
+      congestion_scope_of_paths_param("hybrid"),
+  };
+}
+inline void read_diversion(const Params& params, Diversion& rule) {
+  rule.threshold = params.real("threshold");
+  rule.bias_flits = params.real("bias_flits");
+  rule.hop_weighted = params.boolean("hop_weighted");
+  rule.candidates = params.count("candidates");
 }
 
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins

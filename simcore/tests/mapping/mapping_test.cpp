@@ -16,7 +16,7 @@
 #include "simcore/tables/walk.hpp"
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
-#include "simcore/topology/torus.hpp"
+#include "support/torus.hpp"
 #include "test.hpp"
 
 namespace mapping_mapping_test {

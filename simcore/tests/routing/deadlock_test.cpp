@@ -3,7 +3,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/topology/dragonfly.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
 

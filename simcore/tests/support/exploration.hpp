@@ -8,7 +8,7 @@
 
 #include "simcore/rng.hpp"
 #include "support/crafted.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 
 namespace scenes {
 

@@ -9,7 +9,7 @@
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 #include "support/angara_rules.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/angara_routes.hpp"

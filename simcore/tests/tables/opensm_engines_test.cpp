@@ -7,7 +7,7 @@
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 #include "simcore/topology/torus.hpp"
-#include "simcore/topology/fat_tree.hpp"
+#include "support/fat_tree.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/dependencies.hpp"

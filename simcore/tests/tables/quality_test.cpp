@@ -10,7 +10,7 @@
 #include "simcore/traffic/draws.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
-#include "simcore/topology/torus.hpp"
+#include "support/torus.hpp"
 #include "tables/quality.hpp"
 #include "test.hpp"
 

@@ -6,7 +6,7 @@
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/scenes.hpp"
 #include "support/tables.hpp"
 #include "tables/dependencies.hpp"

@@ -4,7 +4,7 @@
 
 #include "simcore/error.hpp"
 #include "simcore/graph.hpp"
-#include "simcore/topology/fat_tree.hpp"
+#include "support/fat_tree.hpp"
 #include "support/links.hpp"
 #include "test.hpp"
 

@@ -1,6 +1,6 @@
 // Torus and mesh: every shape checked link by link against the rule, closed forms against a search and against the
 // textbook, and refusals.
-#include "simcore/topology/torus.hpp"
+#include "support/torus.hpp"
 #include "simcore/graph.hpp"
 #include "support/crafted.hpp"
 #include "support/links.hpp"

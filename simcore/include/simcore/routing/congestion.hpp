@@ -206,4 +206,17 @@ class Congestion {
   mutable std::vector<u32> of_class_;  // promised flits by port and VC class
 };
 
+// As route_heads(), with hop_of(head, congestion).
+template <class HopOf>
+inline void route_by_congestion(const Network& net, State& s, Batch& b, const CongestionMeasure& measure,
+                                HopOf&& hop_of) {
+  Congestion congestion(net, s, measure);
+  route_heads(net, s, b, [&](const Head& at) {
+    congestion.begin(at.router);
+    const Hop hop = hop_of(at, congestion);
+    congestion.promise(hop, at.packet.flits);
+    return hop;
+  });
+}
+
 }  // namespace flitgym::routing

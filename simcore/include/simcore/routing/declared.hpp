@@ -80,24 +80,17 @@ inline u32 lightest(const Head& at, const typename R::Rule& rule, const Congesti
 template <class R>
 void route_declared(const Network& net, State& s, Batch& b) {
   const auto& rule = rule_of<R>(net);
-  Congestion congestion(net, s, measure_in(rule));
+  if constexpr (requires(const Head& at) { R::begin(at, rule); })
+    for (u32 i = 0; i < b.count; i++) R::begin(head(net, s, b, i), rule);
   OfferedBy<R> offered;
-  for (u32 i = 0; i < b.count; i++) {
-    const Head at = head(net, s, b, i);
-    if constexpr (requires { R::begin(at, rule); }) R::begin(at, rule);
-    if (at.arrived()) {
-      choose(b, i, ejection(net, at.packet));
-      continue;
-    }
-    congestion.begin(at.router);
+  route_by_congestion(net, s, b, measure_in(rule), [&](const Head& at, const Congestion& congestion) -> Hop {
     offered.count = 0;
     R::offer(at, rule, offered);
-    u32 k;
-    if constexpr (requires { R::select(at, rule, congestion, offered); }) k = R::select(at, rule, congestion, offered);
-    else k = lightest<R>(at, rule, congestion, offered);
-    congestion.promise(offered.hop[k], at.packet.flits);
-    choose(b, i, offered.hop[k]);
-  }
+    if (offered.count == 0) return {kNone, 0};  // only a restored snapshot can hold such a packet
+    if constexpr (requires { R::select(at, rule, congestion, offered); })
+      return offered.hop[R::select(at, rule, congestion, offered)];
+    else return offered.hop[lightest<R>(at, rule, congestion, offered)];
+  });
 }
 
 template <class R>

@@ -3,7 +3,7 @@
 
 #include "simcore/routing/declared.hpp"
 #include "simcore/topology/fat_tree.hpp"
-#include "topology/graph.hpp"
+#include "simcore/graph.hpp"
 
 namespace flitgym::routing::graph {
 

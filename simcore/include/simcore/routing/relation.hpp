@@ -24,6 +24,21 @@ inline bool runs_on(const Spec& spec, const Network& net) {
   return false;
 }
 
+// The setup of a component whose data is a rule, from RoutingFacts kSetup(const Params&, Network&, Rule&).
+template <class Rule>
+RoutingFacts set_up(RoutingFacts (*setup)(const Params&, Network&, Rule&), const Params& params, Network& net,
+                    std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  RoutingFacts facts = setup(params, net, *rule);
+  if constexpr (requires { rule->measure; }) facts.sequential = rule->measure.sequential;
+  data = rule;
+  return facts;
+}
+template <auto kSetup>
+RoutingFacts with_rule(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  return set_up(kSetup, params, net, data);
+}
+
 // Calls list(head, offer) for every request of the batch. Each call of offer(port, vc_class) adds a candidate.
 template <class List>
 inline void list_requests(const Network& net, State& s, Batch& b, List&& list) {

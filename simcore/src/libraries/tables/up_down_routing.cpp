@@ -58,39 +58,36 @@ std::vector<u32> ranks(const tables::ChannelGraph& g) {
   return all[best == kNone ? 0 : best];
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<UpDown::Rule>();
+RoutingFacts setup(const Params& params, Network& net, UpDown::Rule& rule) {
   const std::string& pick = params.text("legal_ports");
-  rule->pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
-  rule->measure = allocating_measure_of(params, net);
-  rule->measure.sequential &= rule->pick == Pick::kQueue;
-  rule->place = places(ranks(tables::channel_graph(net)));
+  rule.pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
+  rule.measure = allocating_measure_of(params, net);
+  rule.measure.sequential &= rule.pick == Pick::kQueue;
+  rule.place = places(ranks(tables::channel_graph(net)));
   u32 longest = 0;
   bool whole = net.graphs.size() == 1;
   for (u32 e = 0; e < net.graphs.size(); e++)
-    if (const u32 same = first_alike(net, e); same < e) rule->paths.push_back(rule->paths[same]);
+    if (const u32 same = first_alike(net, e); same < e) rule.paths.push_back(rule.paths[same]);
     else
-      rule->paths.push_back(
-          std::make_shared<const UpDownHops>(up_down_hops(net, *net.graphs[e], rule->place, "routing.up_down")));
+      rule.paths.push_back(
+          std::make_shared<const UpDownHops>(up_down_hops(net, *net.graphs[e], rule.place, "routing.up_down")));
   std::vector<u32> ends(net.terminal_router.begin(), net.terminal_router.end());  // routers with terminals
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   for (const u32 a : ends)
     for (std::size_t k = 0; whole && k < ends.size(); k++) {
-      const u32 hops = rule->paths[0]->any[std::size_t{a} * net.routers + ends[k]];
+      const u32 hops = rule.paths[0]->any[std::size_t{a} * net.routers + ends[k]];
       whole &= hops != kNoHops;
       longest = std::max(longest, hops);
     }
   RoutingFacts facts{1, longest};
   if (!whole) {
-    rule->escape = make_escape(net, "routing.up_down");
+    rule.escape = make_escape(net, "routing.up_down");
     facts.classes = 2;
     // In class 0 a packet goes up and then down, by the order. The escape takes a shortest path.
-    facts.max_hops = 2 * (net.routers - 1) + std::max(longest, rule->escape.longest);
+    facts.max_hops = 2 * (net.routers - 1) + std::max(longest, rule.escape.longest);
   }
   facts.escapes = true;
-  facts.sequential = rule->measure.sequential;
-  data = rule;
   return facts;
 }
 
@@ -101,7 +98,7 @@ const Register<RoutingSpec> entry(declared<UpDown>({
                       "choice among the ports of the shortest legal paths: packet = in turns, packet by packet; flow "
                       "= one port per source and destination; queue = the least congested port"),
                congestion_param("both"), congestion_scope_param("port"), allocation_param()},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .graph = true,
 }));
 

@@ -49,8 +49,8 @@ struct Par : Legs<true, kAtSource> {
 const Register<RoutingSpec> entry(dragonfly_legs<Par>({
     .name = "par",
     .summary = "UGALn, with a second decision at the second router of the source group (PAR)",
-    .params = ugal_params(2, false),
-    .setup = legs_setup<true, 5, 7>,
+    .params = diversion_params(2, false),
+    .setup = with_rule<legs_setup<true, 5, 7>>,
 }));
 
 }  // namespace

@@ -20,24 +20,24 @@ namespace {
 const Register<RoutingSpec> valiant_group(dragonfly_legs<Legs<false, LegClasses{0, 0, 1, 1, 2}, true>>({
     .name = "valiant_group",
     .summary = "through a random group (VALg)",
-    .setup = legs_setup<false, 3, 5>,
+    .setup = with_rule<legs_setup<false, 3, 5>>,
 }));
 const Register<RoutingSpec> valiant_router(dragonfly_legs<Legs<true, LegClasses{0, 0, 1, 2, 3}, true>>({
     .name = "valiant_router",
     .summary = "through a random router (VALn)",
-    .setup = legs_setup<true, 4, 6>,
+    .setup = with_rule<legs_setup<true, 4, 6>>,
 }));
 const Register<RoutingSpec> ugal_group(dragonfly_legs<Legs<false, LegClasses{0, 1, 1, 1, 2}>>({
     .name = "ugal_group",
     .summary = "minimal or through a random group, by the local queues (UGALg)",
-    .params = ugal_params(2, false),
-    .setup = legs_setup<false, 3, 5>,
+    .params = diversion_params(2, false),
+    .setup = with_rule<legs_setup<false, 3, 5>>,
 }));
 const Register<RoutingSpec> ugal_router(dragonfly_legs<Legs<true, LegClasses{0, 2, 1, 2, 3}>>({
     .name = "ugal_router",
     .summary = "minimal or through a random router, by the local queues (UGALn)",
-    .params = ugal_params(2, false),
-    .setup = legs_setup<true, 4, 6>,
+    .params = diversion_params(2, false),
+    .setup = with_rule<legs_setup<true, 4, 6>>,
 }));
 
 }  // namespace

@@ -57,39 +57,10 @@ inline Hop follow(const Head& at, const LegClasses& classes, Leg& leg) {
 
 // ---- UGAL: Universal Globally-Adaptive Load-balancing (Singh 2005; on Dragonfly: Kim et al., ISCA 2008) ----
 
-struct UgalRule : ComponentData {
-  Kept<u32> intermediate;
-  double threshold = 0, bias_flits = 0;
-  bool hop_weighted = false;
-  u32 candidates = 1;
+struct UgalRule : Diversion {
   CongestionMeasure measure;
   bool whole_path = false;  // ugal_global only
-
-  // True if the congestion of the minimal path exceeds threshold times that of the non-minimal path, plus the bias.
-  bool diverts(double minimal, double nonminimal) const {
-    return minimal > static_cast<double>(static_cast<i64>(threshold * nonminimal)) + bias_flits;
-  }
 };
-
-inline std::vector<ParamSpec> ugal_params(double threshold, bool hop_weighted) {
-  return {
-      real("threshold", threshold, 0, 1e6, "",
-           "the packet takes the non-minimal path if q_min > int(threshold x q_nonmin) + bias_flits"),
-      real("bias_flits", 0, -1e6, 1e6, "flits", "added to the non-minimal side of the comparison"),
-      flag("hop_weighted", hop_weighted,
-           "multiply each congestion by the router-to-router hops of its path, as textbook UGAL does"),
-      integer("candidates", 1, 1, 15, "", "number of random intermediates compared; the least congested is taken"),
-      congestion_param(),
-      congestion_scope_of_paths_param("hybrid"),
-  };
-}
-
-inline void read_ugal(const Params& params, UgalRule& rule) {
-  rule.threshold = params.real("threshold");
-  rule.bias_flits = params.real("bias_flits");
-  rule.hop_weighted = params.boolean("hop_weighted");
-  rule.candidates = params.count("candidates");
-}
 
 // Compares the minimal path with the path through `middle`, by the local queues of their first hops.
 template <bool kByRouter>
@@ -196,11 +167,9 @@ RoutingSpec dragonfly_legs(RoutingSpec spec) {
 
 // `params`: those of ugal_params(), or none.
 template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
-RoutingFacts legs_setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<UgalRule>();
-  if (params.values().contains("threshold")) read_ugal(params, *rule), rule->measure = measure_of(params, net);
-  rule->intermediate = declare_intermediate(net, !kByRouter);
-  data = rule;
+RoutingFacts legs_setup(const Params& params, Network& net, UgalRule& rule) {
+  if (params.values().contains("threshold")) read_diversion(params, rule), rule.measure = measure_of(params, net);
+  rule.intermediate = declare_intermediate(net, !kByRouter);
   return {.classes = kVcClasses, .max_hops = kMaxHops, .marks = true};
 }
 

@@ -24,18 +24,16 @@ struct Oracle : Legs<false, LegClasses{0, 1, 1, 1, 2}> {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<OracleRule>();
-  read_ugal(params, *rule);
-  rule->measure = {congestion_of(params, net), Scope::kPort};
-  rule->whole_path = params.text("scope") == "path";
-  rule->intermediate = declare_intermediate(net, true);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
+  read_diversion(params, rule);
+  rule.measure = {congestion_of(params, net), Scope::kPort};
+  rule.whole_path = params.text("scope") == "path";
+  rule.intermediate = declare_intermediate(net, true);
   return {.classes = 3, .max_hops = 5, .marks = true, .remote = true};
 }
 
 std::vector<ParamSpec> params() {
-  auto specs = ugal_params(1, true);
+  auto specs = diversion_params(1, true);
   // The oracle measures whole channels.
   std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });
   specs.push_back(choice(
@@ -48,7 +46,7 @@ const Register<RoutingSpec> entry(dragonfly_legs<Oracle>({
     .name = "ugal_global",
     .summary = "minimal or through a random group, by local and remote queues: an oracle (UGAL-G)",
     .params = params(),
-    .setup = setup,
+    .setup = with_rule<setup>,
 }));
 
 }  // namespace

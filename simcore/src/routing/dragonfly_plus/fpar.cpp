@@ -57,34 +57,24 @@ Best shortest(const Position& at, const Congestion& congestion, const Rule& rule
 
 void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.relation);
-  Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    const Position at(head(net, s, b, i));
-    if (at.arrived()) {
-      choose(b, i, ejection(net, at.packet));
-      continue;
-    }
-    congestion.begin(at.router);
+  route_by_congestion(net, s, b, rule.measure, [&](const Head& from, const Congestion& congestion) {
+    const Position at(from);
     Offered<> onward, detours;
     offer_onward(at, onward);
-    Best best = shortest(at, congestion, rule, onward, rule.notified && at.leaf && !at.there());
-    if (best.congestion > rule.threshold_flits) {
-      offer_detours(at, detours);
-      const Best other = shortest(at, congestion, rule, detours, false);
-      if (other.hop.port != kNone && (best.hop.port == kNone || other.congestion <= rule.threshold_flits)) best = other;
-    }
-    congestion.promise(best.hop, at.packet.flits);
-    choose(b, i, best.hop);
-  }
+    const Best best = shortest(at, congestion, rule, onward, rule.notified && at.leaf && !at.there());
+    if (best.congestion <= rule.threshold_flits) return best.hop;
+    offer_detours(at, detours);
+    const Best other = shortest(at, congestion, rule, detours, false);
+    const bool leaves = best.hop.port == kNone || other.congestion <= rule.threshold_flits;
+    return leaves && other.hop.port != kNone ? other.hop : best.hop;
+  });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->threshold_flits = params.count("threshold_flits");
-  rule->notified = params.text("notifications") == "instant";
-  rule->measure = allocating_measure_of(params, net);
-  data = rule;
-  return {.classes = kClasses, .max_hops = kMostHops, .remote = rule->notified, .sequential = rule->measure.sequential};
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+  rule.threshold_flits = params.count("threshold_flits");
+  rule.notified = params.text("notifications") == "instant";
+  rule.measure = allocating_measure_of(params, net);
+  return {.classes = kClasses, .max_hops = kMostHops, .remote = rule.notified};
 }
 
 const Register<RoutingSpec> entry({
@@ -97,7 +87,7 @@ const Register<RoutingSpec> entry({
                choice("notifications", "none", {"none", "instant"},
                       "instant = leaves see the queues of the global links of their spines, as an oracle"),
                congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .candidates = list_paths<true>,
     .widest = true,

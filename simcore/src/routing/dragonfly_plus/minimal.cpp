@@ -22,13 +22,11 @@ struct Minimal {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Minimal::Rule>();
-  rule->pick = graph::pick_of(params);
-  rule->measure = allocating_measure_of(params, net);
-  rule->measure.sequential &= rule->pick == graph::Pick::kQueue;
-  data = rule;
-  return {.classes = 1, .max_hops = kMinimalHops, .minimal = true, .sequential = rule->measure.sequential};
+RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
+  rule.pick = graph::pick_of(params);
+  rule.measure = allocating_measure_of(params, net);
+  rule.measure.sequential &= rule.pick == graph::Pick::kQueue;
+  return {.classes = 1, .max_hops = kMinimalHops, .minimal = true};
 }
 
 const Register<RoutingSpec> entry({
@@ -37,7 +35,7 @@ const Register<RoutingSpec> entry({
     .topologies = {"dragonfly_plus"},
     .params = {graph::pick_param("packet"), congestion_param("both"), congestion_scope_param("port"),
                allocation_param()},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route_declared<Minimal>,
     .candidates = list_paths<false>,
 });

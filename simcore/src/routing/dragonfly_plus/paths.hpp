@@ -68,13 +68,13 @@ inline void offer_detours(const Position& at, Out&& out) {
 // tie goes to the first port found.
 struct Best {
   Hop hop = {kNone, 0};
-  u32 congestion = ~0u;
+  u32 congestion = ~0u, index = 0;
 };
 inline Best least_congested(const Head& at, const Congestion& congestion, const Offered<>& ports) {
   if (ports.count == 0) return {};
   const u32 vc_class = ports.hop[0].vc_class, turn = turn_of(at.packet, at.router, ports.count),
             k = congestion.least(at.router, ports, ports.count, turn, vc_class);
-  return {ports.hop[k], congestion.of(at.router, ports[k], vc_class)};
+  return {ports.hop[k], congestion.of(at.router, ports[k], vc_class), k};
 }
 
 // Lists the onward ports, each of them once, and then the detours.

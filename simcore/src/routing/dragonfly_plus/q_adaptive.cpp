@@ -58,11 +58,9 @@ void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate(net, router, row, port); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<QueuedRule>();
-  read_queued(params, net, *rule);
-  shape_table(net, *rule, as_dragonfly_plus(net).g, "q_adaptive: destination group x non-terminal port", initialise);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, QueuedRule& rule) {
+  read_queued(params, net, rule);
+  shape_table(net, rule, as_dragonfly_plus(net).g, "q_adaptive: destination group x non-terminal port", initialise);
   return {kClasses, kMostHops};
 }
 
@@ -71,7 +69,7 @@ const Register<RoutingSpec> entry({
     .summary = "Q-table per destination group over the candidates of FPAR (flitgym's own, after Kang et al.)",
     .topologies = {"dragonfly_plus"},
     .params = q_adaptive_params_with_queues(),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route_declared<QAdaptive>,
     .learn = q_learn,
     .candidates = list_paths<true>,

@@ -49,22 +49,12 @@ u32 pick(const Head& at, const Congestion& congestion, const Rule& rule, const F
 }
 
 void route(const Network& net, State& s, Batch& b) {
-  const FatTree& tree = as_fat_tree(net);
   const auto& rule = static_cast<const Rule&>(*net.relation);
-  Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    const Head at = head(net, s, b, i);
-    if (at.arrived()) {
-      choose(b, i, ejection(net, at.packet));
-      continue;
-    }
-    congestion.begin(at.router);
-    const FatTree::Ports ports = tree.towards(at.router, at.to);
+  route_by_congestion(net, s, b, rule.measure, [&](const Head& at, const Congestion& congestion) {
+    const FatTree::Ports ports = as_fat_tree(net).towards(at.router, at.to);
     const u32 vc_class = class_of(net, at.packet);
-    const Hop hop = {ports[pick(at, congestion, rule, ports, vc_class)], vc_class};
-    congestion.promise(hop, at.packet.flits);
-    choose(b, i, hop);
-  }
+    return Hop{ports[pick(at, congestion, rule, ports, vc_class)], vc_class};
+  });
 }
 
 void candidates(const Network& net, State& s, Batch& b) {
@@ -74,20 +64,15 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   const std::string& ascent = params.text("ascent");
-  rule->ascent = ascent == "adaptive"     ? Ascent::kAdaptive
-                 : ascent == "random"     ? Ascent::kRandom
-                 : ascent == "two_random" ? Ascent::kTwoRandom
-                                          : Ascent::kDModK;
-  rule->measure = allocating_measure_of(params, net);
-  rule->measure.sequential &= rule->ascent == Ascent::kAdaptive || rule->ascent == Ascent::kTwoRandom;
-  data = rule;
-  return {.classes = params.count("vc_classes"),
-          .max_hops = net.topology->diameter,
-          .minimal = true,
-          .sequential = rule->measure.sequential};
+  rule.ascent = ascent == "adaptive"     ? Ascent::kAdaptive
+                : ascent == "random"     ? Ascent::kRandom
+                : ascent == "two_random" ? Ascent::kTwoRandom
+                                         : Ascent::kDModK;
+  rule.measure = allocating_measure_of(params, net);
+  rule.measure.sequential &= rule.ascent == Ascent::kAdaptive || rule.ascent == Ascent::kTwoRandom;
+  return {.classes = params.count("vc_classes"), .max_hops = net.topology->diameter, .minimal = true};
 }
 
 // As many classes as the relation `detours` needs, so both have the same buffers.
@@ -109,7 +94,7 @@ const Register<RoutingSpec> entry({
                integer("vc_classes", 1, 1, kMaxVcs, "",
                        "VC classes; the destination of a packet selects its class, so packets for a terminal that "
                        "accepts too little delay one class only")},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .candidates = candidates,
 });

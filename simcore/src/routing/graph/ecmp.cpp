@@ -20,10 +20,8 @@ struct Ecmp : MinimalPorts {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Ecmp::Rule>();
-  rule->flows = flows_of(params);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, Ecmp::Rule& rule) {
+  rule.flows = flows_of(params);
   return facts_of_minimal_paths(net);
 }
 
@@ -31,7 +29,7 @@ const Register<RoutingSpec> entry(minimal_paths<Ecmp>({
     .name = "ecmp",
     .summary = "one shortest path per flow, selected by a hash at every router (ECMP)",
     .params = {flow_param(), hash_param()},
-    .setup = setup,
+    .setup = with_rule<setup>,
 }));
 
 }  // namespace

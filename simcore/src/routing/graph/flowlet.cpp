@@ -40,22 +40,20 @@ struct Flowlet : MinimalPorts {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Flowlet::Rule>();
-  rule->flows = flows_of(params);
-  rule->entries = params.count("entries");
-  rule->gap_cycles = static_cast<u32>(params.real("gap_ns") / net.cycle_ns);
+RoutingFacts setup(const Params& params, Network& net, Flowlet::Rule& rule) {
+  rule.flows = flows_of(params);
+  rule.entries = params.count("entries");
+  rule.gap_cycles = static_cast<u32>(params.real("gap_ns") / net.cycle_ns);
   MemoryShape shape;
   shape.per = Per::kRouter;
-  shape.columns = rule->entries;
+  shape.columns = rule.entries;
   shape.name = "flowlet_last";
   shape.meaning = "cycle of the last packet of each entry of the flowlet table";
-  rule->last = declare<u32>(net, shape);
+  rule.last = declare<u32>(net, shape);
   shape.name = "flowlet_port";
   shape.meaning = "router-local port of each entry of the flowlet table; 65535: unused";
   shape.fill = shape.highest = kNoPort;
-  rule->port = declare<u16>(net, shape);
-  data = rule;
+  rule.port = declare<u16>(net, shape);
   return facts_of_minimal_paths(net);
 }
 
@@ -67,7 +65,7 @@ const Register<RoutingSpec> entry(minimal_paths<Flowlet>({
                     "least time without a packet that ends a flowlet at a router; LetFlow recommends about the "
                     "round-trip time"),
                integer("entries", 1024, 1, 1 << 16, "", "size of the flowlet table of a router")},
-    .setup = setup,
+    .setup = with_rule<setup>,
 }));
 
 }  // namespace

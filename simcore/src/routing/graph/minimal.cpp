@@ -17,22 +17,20 @@ struct Minimal : MinimalPorts {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Minimal::Rule>();
-  rule->pick = pick_of(params);
-  rule->measure = allocating_measure_of(params, net);
-  rule->measure.sequential &= rule->pick == Pick::kQueue;
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
+  rule.pick = pick_of(params);
+  rule.measure = allocating_measure_of(params, net);
+  rule.measure.sequential &= rule.pick == Pick::kQueue;
   need_distances(net);
   const u32 hops = hops_in_all(net, 0);
-  return {.classes = hops, .max_hops = hops, .minimal = true, .sequential = rule->measure.sequential};
+  return {.classes = hops, .max_hops = hops, .minimal = true};
 }
 
 const Register<RoutingSpec> entry(declared<Minimal>({
     .name = "minimal",
     .summary = "a shortest path; several are used in turns, by flow or by queue",
     .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .graph = true,
 }));
 

@@ -68,10 +68,9 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Polarized::Rule>();
-  rule->measure = allocating_measure_of(params, net);
-  rule->penalty = static_cast<u32>(params.integer("penalty_flits"));
+RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
+  rule.measure = allocating_measure_of(params, net);
+  rule.penalty = static_cast<u32>(params.integer("penalty_flits"));
   need_distances(net);
   const u32 diameter = longest_path(net);
   const i64 wanted = params.integer("path_hops");
@@ -79,10 +78,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
     throw ConfigError("routing.polarized.path_hops: " + std::to_string(wanted) + " is below the diameter " +
                       std::to_string(diameter) + " of the network; use at least " + std::to_string(diameter) +
                       ", or -1 for the default");
-  rule->budget = wanted >= 0 ? static_cast<u32>(wanted) : std::min(2 * diameter, 4 * std::max(1u, diameter) - 3);
-  data = rule;
-  const u32 most = hops_in_all(net, rule->budget > diameter ? rule->budget - diameter : 0);
-  return {.classes = most, .max_hops = most, .sequential = rule->measure.sequential};
+  rule.budget = wanted >= 0 ? static_cast<u32>(wanted) : std::min(2 * diameter, 4 * std::max(1u, diameter) - 3);
+  const u32 most = hops_in_all(net, rule.budget > diameter ? rule.budget - diameter : 0);
+  return {.classes = most, .max_hops = most};
 }
 
 const Register<RoutingSpec> entry({
@@ -94,7 +92,7 @@ const Register<RoutingSpec> entry({
                integer("penalty_flits", 16, 0, 1 << 20, "flits",
                        "cost of a unit by which a hop raises the weight by less than 2"),
                congestion_param("both"), congestion_scope_param("port"), allocation_param()},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route_declared<Polarized>,
     .candidates = candidates,
     .graph = true,

@@ -43,14 +43,12 @@ void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<QAdaptive::Rule>();
-  read_queued(params, net, *rule);
-  rule->deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
+RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
+  read_queued(params, net, rule);
+  rule.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   need_estimates(net);
-  shape_table(net, *rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
-  data = rule;
-  const u32 most = hops_in_all(net, rule->deroutes);
+  shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
+  const u32 most = hops_in_all(net, rule.deroutes);
   return {most, most};
 }
 
@@ -65,7 +63,7 @@ const Register<RoutingSpec> entry(declared<QAdaptive>({
     .name = "q_adaptive",
     .summary = "Q-table per destination router, with a bounded number of extra hops (flitgym's own, after Kang et al.)",
     .params = params(),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .learn = q_learn,
     .agent_can_choose = false,  // the relation `detours` offers the same candidates
     .graph = true,

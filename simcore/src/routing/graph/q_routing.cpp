@@ -64,14 +64,12 @@ void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<QRule>();
-  read_rates(params, *rule);
-  rule->max_hops = params.count("max_hops");
-  shape_table(net, *rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
+  read_rates(params, rule);
+  rule.max_hops = params.count("max_hops");
+  shape_table(net, rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
   need_estimates(net);
-  const u32 most = hops_in_all(net, rule->max_hops);
+  const u32 most = hops_in_all(net, rule.max_hops);
   return {most, most};
 }
 
@@ -87,7 +85,7 @@ const Register<RoutingSpec> entry({
                     "relative gain below which the minimal port is kept; 0 = always the port of the least estimate"),
                integer("max_hops", 2, 1, 16, "hops", "the table is consulted at routers reached in fewer hops"),
                flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does")},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
     .graph = true,

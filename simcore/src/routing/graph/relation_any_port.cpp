@@ -25,12 +25,10 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto relation = std::make_shared<AnyPort>();
-  relation->max_hops = params.count("max_hops");
-  data = relation;
+RoutingFacts setup(const Params& params, Network& net, AnyPort& relation) {
+  relation.max_hops = params.count("max_hops");
   need_distances(net);
-  const u32 most = hops_in_all(net, relation->max_hops);
+  const u32 most = hops_in_all(net, relation.max_hops);
   return {most, most};
 }
 
@@ -38,7 +36,7 @@ const Register<RelationSpec> entry({
     .name = "q_routing",
     .summary = "any port for the first hops, then the minimal port; a VC class per hop",
     .params = {integer("max_hops", 2, 1, 16, "hops", "any port at routers reached in fewer hops")},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .candidates = candidates,
     .graph = true,
 });

@@ -25,12 +25,10 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto relation = std::make_shared<Detours>();
-  relation->deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
-  data = relation;
+RoutingFacts setup(const Params& params, Network& net, Detours& relation) {
+  relation.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   need_distances(net);
-  const u32 most = hops_in_all(net, relation->deroutes);
+  const u32 most = hops_in_all(net, relation.deroutes);
   return {most, most};
 }
 
@@ -38,7 +36,7 @@ const Register<RelationSpec> entry({
     .name = "detours",
     .summary = "any port of a path with at most `deroutes` hops more than a minimal one; a VC class per hop",
     .params = {integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2")},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .candidates = candidates,
     .widest = true,
     .graph = true,

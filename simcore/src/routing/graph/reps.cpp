@@ -94,36 +94,27 @@ void declare_rings(Network& net, Rule& rule) {
   }
   rule.row = kHeader + 2 * rule.ring;
   rule.per_router = most * rule.connections * rule.row;
-  MemoryShape shape;
-  shape.name = "reps_rings";
-  shape.meaning =
-      "terminal and connection x destination, next position, then entropy and cycle of its return for each position";
-  shape.per = Per::kRouter;
-  shape.rows = most * rule.connections;
-  shape.columns = rule.row;
-  shape.fill = kNone;
-  shape.or_none = true;
-  rule.rings = declare<u32>(net, shape);
-  MemoryShape packet;
-  packet.per = Per::kPacket;
-  packet.name = "reps_entropy";
-  packet.meaning = "entropy of the packet";
-  packet.highest = kEntropies - 1;
-  rule.entropy = declare<u16>(net, packet);
-  packet.name = "reps_marked";
-  packet.meaning = "1: the packet met a long queue";
-  packet.highest = 1;
-  rule.marked = declare<u8>(net, packet);
+  rule.rings = declare<u32>(net, {.name = "reps_rings",
+                                  .meaning = "terminal and connection x destination, next position, then entropy and "
+                                             "cycle of its return for each position",
+                                  .per = Per::kRouter,
+                                  .rows = most * rule.connections,
+                                  .columns = rule.row,
+                                  .fill = kNone,
+                                  .or_none = true});
+  rule.entropy = declare<u16>(
+      net,
+      {.name = "reps_entropy", .meaning = "entropy of the packet", .per = Per::kPacket, .highest = kEntropies - 1});
+  rule.marked = declare<u8>(
+      net, {.name = "reps_marked", .meaning = "1: the packet met a long queue", .per = Per::kPacket, .highest = 1});
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->measure = measure_of(params, net);
-  rule->connections = params.count("connections");
-  rule->ring = params.count("ring");
-  rule->mark_flits = params.count("mark_flits");
-  declare_rings(net, *rule);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+  rule.measure = measure_of(params, net);
+  rule.connections = params.count("connections");
+  rule.ring = params.count("ring");
+  rule.mark_flits = params.count("mark_flits");
+  declare_rings(net, rule);
   need_flights(net);
   RoutingFacts facts = facts_of_minimal_paths(net);
   facts.spreads = true;  // a router of the destination writes to the rings of the sender
@@ -138,7 +129,7 @@ const Register<RoutingSpec> entry(minimal_paths<Reps>({
                integer("mark_flits", 20, 1, 1 << 20, "flits",
                        "a packet is marked if it takes a port with at least this congestion"),
                congestion_param("both"), congestion_scope_param("port")},
-    .setup = setup,
+    .setup = with_rule<setup>,
 }));
 
 }  // namespace

@@ -136,26 +136,22 @@ ParamSpec choice_param() {
                 "destination (as ECMP)");
 }
 
-RoutingFacts setup_routing(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<SourceRule>();
+RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule) {
   const std::string& name = params.text("choice");
-  rule->choice = name == "learned"   ? SourceChoice::kLearned
-                 : name == "recycle" ? SourceChoice::kRecycle
-                 : name == "spray"   ? SourceChoice::kSpray
-                                     : SourceChoice::kFlow;
-  rule->sharpness = params.count("sharpness");
-  rule->mark_weight = params.real("mark_weight");
-  rule->memory_cycles = params.real("memory_ns") / net.cycle_ns;
-  data = rule;
-  return setup_source_rule(params, net, *rule);
+  rule.choice = name == "learned"   ? SourceChoice::kLearned
+                : name == "recycle" ? SourceChoice::kRecycle
+                : name == "spray"   ? SourceChoice::kSpray
+                                    : SourceChoice::kFlow;
+  rule.sharpness = params.count("sharpness");
+  rule.mark_weight = params.real("mark_weight");
+  rule.memory_cycles = params.real("memory_ns") / net.cycle_ns;
+  return setup_source_rule(params, net, rule);
 }
 
-RoutingFacts setup_relation(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<SourceRule>();
+RoutingFacts setup_relation(const Params& params, Network& net, SourceRule& rule) {
   const std::string& who = params.text("decisions");
-  rule->deciders = who == "source" ? Deciders::kSource : who == "both" ? Deciders::kBoth : Deciders::kRouters;
-  data = rule;
-  return setup_source_rule(params, net, *rule);
+  rule.deciders = who == "source" ? Deciders::kSource : who == "both" ? Deciders::kBoth : Deciders::kRouters;
+  return setup_source_rule(params, net, rule);
 }
 
 std::vector<ParamSpec> routing_params() {
@@ -181,7 +177,7 @@ const Register<RoutingSpec> routing({
     .name = "source_paths",
     .summary = "the source chooses one of several fixed paths, from returned delays and marks (after Spritz)",
     .params = routing_params(),
-    .setup = setup_routing,
+    .setup = with_rule<setup_routing>,
     .route = route,
     .candidates = candidates,
     .chosen = chosen,
@@ -194,7 +190,7 @@ const Register<RelationSpec> relation({
     .name = "source_paths",
     .summary = "paths at the source, minimal or through an intermediate router; routers follow the path",
     .params = params_of_relation(),
-    .setup = setup_relation,
+    .setup = with_rule<setup_relation>,
     .candidates = candidates,
     .chosen = chosen,
     .delivered = delivered,

@@ -62,29 +62,27 @@ struct Legs {
 };
 
 template <bool kAlways>
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Legs::Rule>();
-  rule->always = kAlways;
-  rule->pick = pick_of(params);
-  rule->measure = allocating_measure_of(params, net);
+RoutingFacts setup(const Params& params, Network& net, Legs::Rule& rule) {
+  rule.always = kAlways;
+  rule.pick = pick_of(params);
+  rule.measure = allocating_measure_of(params, net);
   if (kAlways) {
-    rule->measure.sequential &= rule->pick == Pick::kQueue;
+    rule.measure.sequential &= rule.pick == Pick::kQueue;
   } else {
-    rule->bias = params.real("bias_flits");
-    rule->candidates = params.count("candidates");
+    rule.bias = params.real("bias_flits");
+    rule.candidates = params.count("candidates");
   }
-  rule->intermediate = declare_intermediate(net);
-  data = rule;
+  rule.intermediate = declare_intermediate(net);
   need_distances(net);
   const u32 hops = hops_in_all(net, longest_path(net));
-  return {.classes = hops, .max_hops = hops, .sequential = rule->measure.sequential};
+  return {.classes = hops, .max_hops = hops};
 }
 
 const Register<RoutingSpec> valiant(routing::two_legs<Legs>({
     .name = "valiant",
     .summary = "shortest paths through a random router (VAL)",
     .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
-    .setup = setup<true>,
+    .setup = with_rule<setup<true>>,
     .graph = true,
 }));
 const Register<RoutingSpec> ugal(routing::two_legs<Legs>({
@@ -95,7 +93,7 @@ const Register<RoutingSpec> ugal(routing::two_legs<Legs>({
                     "added to the weight of the path through a random router"),
                congestion_param("both"), congestion_scope_of_paths_param("port"), allocation_param("greedy"),
                integer("candidates", 1, 1, 15, "", "number of random intermediates compared")},
-    .setup = setup<false>,
+    .setup = with_rule<setup<false>>,
     .graph = true,
 }));
 

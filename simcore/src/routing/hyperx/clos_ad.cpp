@@ -102,26 +102,16 @@ void take(const Head& at, const Hop& hop) {
 
 void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.relation);
-  Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    const Head at = head(net, s, b, i);
-    if (at.arrived()) {
-      choose(b, i, ejection(net, at.packet));
-      continue;
-    }
-    congestion.begin(at.router);
+  route_by_congestion(net, s, b, rule.measure, [&](const Head& at, const Congestion& congestion) {
     const Hop hop = select(at, rule, congestion);
-    congestion.promise(hop, at.packet.flits);
     take(at, hop);
-    choose(b, i, hop);
-  }
+    return hop;
+  });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  read_weight(params, net, *rule, false);
-  data = rule;
-  return weighing({2, 2 * as_hyperx(net).dimensions}, *rule);
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+  read_weight(params, net, rule, false);
+  return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
 // The comparison gives a detour twice the hops of the minimal path. A detour has this length if it perturbs every
@@ -147,7 +137,7 @@ const Register<RoutingSpec> entry({
     .summary = "minimal or through a common ancestor, by the shortest queues and in sequence (Clos-AD)",
     .topologies = {"hyperx"},
     .params = params(),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .candidates = candidates,
     .chosen = chosen,

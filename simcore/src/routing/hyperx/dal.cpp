@@ -80,20 +80,13 @@ class Outputs {
 void route_or_escape(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Dal::Rule&>(*net.relation);
   const bool wormhole = net.router.flow_control == FlowControl::kWormhole;
-  Congestion congestion(net, s, rule.measure);
   Outputs outputs(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    const Head from = head(net, s, b, i);
-    if (from.arrived()) {
-      choose(b, i, ejection(net, from.packet));
-      continue;
-    }
-    const Where at(from);
+  route_by_congestion(net, s, b, rule.measure, [&](const Head& head, const Congestion& congestion) {
+    const Where at(head);
     Best best;
     if (!Dal::on_escape(at, rule)) {
       const u32 h = at.h, needed = wormhole ? 1 : at.packet.flits;
       outputs.at(at.router);
-      congestion.begin(at.router);
       offer_reach(at, Dal::reach(at, rule), [&](u32 port, u32 vc_class, bool deroute) {
         const Outputs::Output& out = outputs.of(port);
         if (out.room < needed) return;
@@ -101,10 +94,8 @@ void route_or_escape(const Network& net, State& s, Batch& b) {
         best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
       });
     }
-    const Hop hop = best.none() ? Dal::escape_hop(at) : best.pick(net, at.packet);
-    congestion.promise(hop, at.packet.flits);
-    choose(b, i, hop);
-  }
+    return best.none() ? Dal::escape_hop(at) : best.pick(net, at.packet);
+  });
 }
 
 // First records the deroute of the last hop, at the router that the hop led to. With `escape` a head may request many
@@ -118,24 +109,20 @@ void route(const Network& net, State& s, Batch& b) {
   else weighted_route<Dal>(net, s, b);
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Dal::Rule>();
-  read_weight(params, net, *rule);
-  rule->escape = params.text("deadlock_avoidance") == "escape";
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, Dal::Rule& rule) {
+  read_weight(params, net, rule);
+  rule.escape = params.text("deadlock_avoidance") == "escape";
   const u32 dimensions = as_hyperx(net).dimensions;
   if (dimensions > 16)
     throw ConfigError(
         "routing.dal: a packet remembers its deroutes in at most 16 dimensions, but topology.hyperx.widths has " +
         std::to_string(dimensions));
-  MemoryShape shape;
-  shape.name = "derouted";
-  shape.meaning = "bit per dimension in which the packet has been derouted";
-  shape.per = Per::kPacket;
-  shape.highest = (1u << dimensions) - 1;
-  rule->derouted = declare<u16>(net, shape);
-  return weighing(rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions},
-                  *rule);
+  rule.derouted = declare<u16>(net, {.name = "derouted",
+                                     .meaning = "bit per dimension in which the packet has been derouted",
+                                     .per = Per::kPacket,
+                                     .highest = (1u << dimensions) - 1.0});
+  return weighing(rule.escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions},
+                  rule);
 }
 
 std::vector<ParamSpec> params() {
@@ -150,7 +137,7 @@ const Register<RoutingSpec> entry([] {
       .name = "dal",
       .summary = "any unaligned dimension, with one weighted deroute in each (DAL)",
       .params = params(),
-      .setup = setup,
+      .setup = with_rule<setup>,
       .agent_can_choose = false,  // only route() records the deroutes
   });
   spec.route = route;

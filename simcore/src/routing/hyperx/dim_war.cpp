@@ -22,12 +22,10 @@ struct DimWar {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<DimWar::Rule>();
-  read_weight(params, net, *rule);
-  rule->deroute_class = params.text("classes") == "deroute";
-  data = rule;
-  return weighing({2, 2 * as_hyperx(net).dimensions}, *rule);
+RoutingFacts setup(const Params& params, Network& net, DimWar::Rule& rule) {
+  read_weight(params, net, rule);
+  rule.deroute_class = params.text("classes") == "deroute";
+  return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
 std::vector<ParamSpec> params() {
@@ -42,7 +40,7 @@ const Register<RoutingSpec> entry(incremental<DimWar>({
     .name = "dim_war",
     .summary = "dimension by dimension, with one weighted deroute in each (DimWAR)",
     .params = params(),
-    .setup = setup,
+    .setup = with_rule<setup>,
 }));
 
 }  // namespace

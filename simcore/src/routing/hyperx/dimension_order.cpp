@@ -32,12 +32,10 @@ void route(const Network& net, State& s, Batch& b) {
     choose(b, i, next_hop(net, as_hyperx(net), order, s.packets[b.packet[i]], b.router[i]));
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net, Order& order) {
   const u32 dimensions = as_hyperx(net).dimensions;
-  auto order = std::make_shared<Order>();
-  order->dimensions = order_of(params, dimensions);
-  order->ascending = std::is_sorted(order->dimensions.begin(), order->dimensions.end());
-  data = order;
+  order.dimensions = order_of(params, dimensions);
+  order.ascending = std::is_sorted(order.dimensions.begin(), order.dimensions.end());
   RoutingFacts facts{1, dimensions};
   facts.minimal = true;
   return facts;
@@ -48,7 +46,7 @@ const Register<RoutingSpec> entry({
     .summary = "the direct links, dimension by dimension (DOR)",
     .topologies = {"hyperx"},
     .params = {order_param()},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .candidates = only_candidate<route>,
 });

@@ -114,7 +114,6 @@ inline void see_ports(const Network& net, WeightRule& rule) {
 // Facts of a routing that takes the candidate of least weight.
 inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
   facts.senses = rule.measure.senses();
-  facts.sequential = rule.measure.sequential;
   return facts;
 }
 inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {

@@ -96,19 +96,17 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   const HyperX& hx = as_hyperx(net);
-  auto rule = std::make_shared<QAdaptive::Rule>();
-  read_queued(params, net, *rule);
+  read_queued(params, net, rule);
   u32 rows = 0;
   for (u32 k = 0; k < hx.dimensions; k++) {
-    rule->first_row.push_back(rows);
+    rule.first_row.push_back(rows);
     rows += hx.widths[k];
   }
-  shape_table(net, *rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
-  data = rule;
+  shape_table(net, rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
   RoutingFacts facts{2, 2 * hx.dimensions};
-  if (rule->queue_weight > 0) facts.senses = rule->measure.senses();
+  if (rule.queue_weight > 0) facts.senses = rule.measure.senses();
   return facts;
 }
 
@@ -118,7 +116,7 @@ const Register<RoutingSpec> entry(declared<QAdaptive>({
                "Kang et al.)",
     .topologies = {"hyperx"},
     .params = q_adaptive_params_with_queues(),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .learn = q_learn,
     .agent_can_choose = false,  // the relation below offers the same candidates without the table
     .operations = row_and_queue_operations,

@@ -48,20 +48,16 @@ struct Legs {
   }
 };
 
-RoutingFacts setup_valiant(const Params&, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<LegsRule>();
-  rule->intermediate = declare_intermediate(net);
-  data = rule;
+RoutingFacts setup_valiant(const Params&, Network& net, LegsRule& rule) {
+  rule.intermediate = declare_intermediate(net);
   return {2, 2 * as_hyperx(net).dimensions};
 }
 
-RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<LegsRule>();
-  read_weight(params, net, *rule);
-  rule->candidates = params.count("candidates");
-  rule->intermediate = declare_intermediate(net);
-  data = rule;
-  return weighing({2, 2 * as_hyperx(net).dimensions}, *rule);
+RoutingFacts setup_ugal(const Params& params, Network& net, LegsRule& rule) {
+  read_weight(params, net, rule);
+  rule.candidates = params.count("candidates");
+  rule.intermediate = declare_intermediate(net);
+  return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
 std::vector<ParamSpec> ugal_params() {
@@ -76,14 +72,14 @@ const Register<RoutingSpec> valiant(routing::two_legs<Legs<true>>({
     .name = "valiant",
     .summary = "through a random router, both legs in dimension order (VAL)",
     .topologies = {"hyperx"},
-    .setup = setup_valiant,
+    .setup = with_rule<setup_valiant>,
 }));
 const Register<RoutingSpec> ugal(routing::two_legs<Legs<false>>({
     .name = "ugal",
     .summary = "minimal or through a random router, by the queues of the source router (UGAL)",
     .topologies = {"hyperx"},
     .params = ugal_params(),
-    .setup = setup_ugal,
+    .setup = with_rule<setup_ugal>,
     .operations = weight_operations,
 }));
 

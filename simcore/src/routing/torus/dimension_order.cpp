@@ -53,17 +53,12 @@ struct Turn : Head {
 
 void route(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.relation);
-  for (u32 i = 0; i < b.count; i++) {
-    const Head at = head(net, s, b, i);
-    if (at.arrived()) {
-      choose(b, i, ejection(net, at.packet));
-      continue;
-    }
+  route_heads(net, s, b, [&](const Head& at) {
     const Turn turn(at, order);
     const bool ascending = turn.ascends();
     const u32 vc_class = net.routing_facts.classes == 1 ? 0 : turn.vc_class(order, ascending);
-    choose(b, i, {turn.t.first_port(turn.k, ascending) + turn.t.link_of(at.packet, turn.k), vc_class});
-  }
+    return Hop{turn.t.first_port(turn.k, ascending) + turn.t.link_of(at.packet, turn.k), vc_class};
+  });
 }
 
 // Lists both directions of a tie, all parallel links, and all VC classes if any class is allowed. With bubble flow
@@ -101,20 +96,18 @@ void name_rings(const Torus& t, const Order& order, Network& net) {
   }
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net, Order& order) {
   const Torus& t = as_torus(net);
   const u32 dimensions = t.dimensions;
-  auto order = std::make_shared<Order>();
-  order->dimensions = order_of(params, dimensions);
+  order.dimensions = order_of(params, dimensions);
   RoutingFacts facts{1, t.diameter};
   facts.minimal = true;
   bool rings = false;
   for (u32 k = 0; k < dimensions; k++) rings |= t.ring[k] && t.widths[k] > 3;
   facts.bubble = rings && params.text("deadlock_avoidance") == "bubble";
-  for (u32 k = 0; k < dimensions; k++) order->dateline.push_back(!facts.bubble && t.ring[k] && t.widths[k] > 3);
-  if (facts.bubble) name_rings(t, *order, net);
+  for (u32 k = 0; k < dimensions; k++) order.dateline.push_back(!facts.bubble && t.ring[k] && t.widths[k] > 3);
+  if (facts.bubble) name_rings(t, order, net);
   else if (rings) facts.classes = 2;
-  data = order;
   return facts;
 }
 
@@ -126,7 +119,7 @@ const Register<RoutingSpec> entry({
                choice("deadlock_avoidance", "dateline", {"dateline", "bubble"},
                       "on rings: dateline = two VC classes, by whether the packet passes from the last router to the "
                       "first; bubble = one VC, which a packet enters only if there is room for two packets")},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .candidates = candidates,
 });

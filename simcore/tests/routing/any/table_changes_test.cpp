@@ -3,9 +3,9 @@
 #include "simcore/simulation.hpp"
 #include "simcore/tables/walk.hpp"
 #include "support/crafted.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/failing.hpp"
-#include "simcore/topology/fat_tree.hpp"
+#include "support/fat_tree.hpp"
 #include "support/tables.hpp"
 
 namespace routing_any_table_changes_test {

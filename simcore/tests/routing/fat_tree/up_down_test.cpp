@@ -6,7 +6,7 @@
 #include "simcore/rng.hpp"
 #include "simcore/topology/fat_tree.hpp"
 #include "support/crafted.hpp"
-#include "simcore/topology/fat_tree.hpp"
+#include "support/fat_tree.hpp"
 
 namespace routing_fat_tree_up_down_test {
 

@@ -7,7 +7,7 @@
 #include "support/crafted.hpp"
 #include "support/links.hpp"
 #include "support/tables.hpp"
-#include "simcore/topology/torus.hpp"
+#include "support/torus.hpp"
 
 namespace routing_graph_balancing_test {
 

@@ -3,7 +3,7 @@
 #include "simcore/graph.hpp"
 #include "support/crafted.hpp"
 #include "support/tables.hpp"
-#include "simcore/topology/torus.hpp"
+#include "support/torus.hpp"
 
 namespace routing_graph_detours_test {
 

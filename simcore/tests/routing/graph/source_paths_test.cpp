@@ -6,11 +6,11 @@
 
 #include "routing/graph/source_rule.hpp"
 #include "simcore/graph.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/links.hpp"
 #include "support/seam.hpp"
 #include "support/tables.hpp"
-#include "simcore/topology/torus.hpp"
+#include "support/torus.hpp"
 
 namespace routing_graph_source_paths_test {
 

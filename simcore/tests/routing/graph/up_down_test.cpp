@@ -4,9 +4,9 @@
 #include "simcore/simulation.hpp"
 #include "simcore/topology/fat_tree.hpp"
 #include "support/crafted.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/failing.hpp"
-#include "simcore/topology/fat_tree.hpp"
+#include "support/fat_tree.hpp"
 
 namespace routing_graph_up_down_test {
 

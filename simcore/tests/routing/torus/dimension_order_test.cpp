@@ -4,9 +4,9 @@
 
 #include "simcore/registry.hpp"
 #include "support/crafted.hpp"
-#include "tables/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/links.hpp"
-#include "simcore/topology/torus.hpp"
+#include "support/torus.hpp"
 
 namespace routing_torus_dimension_order_test {
 
