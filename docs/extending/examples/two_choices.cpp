@@ -10,8 +10,8 @@ struct TwoChoices {
   struct Rule : ComponentData {
     CongestionMeasure measure;  // defines the length of a queue
   };
-  // The candidates: every port on a minimal path. The VC class is the number of hops done, which
-  // only grows, so packets cannot wait for each other in a cycle.
+  // The candidates: every port on a minimal path. The VC class is the number of hops done,
+  // which only grows, so packets cannot wait for each other in a cycle.
   template <class Out>
   static void offer(const Head& at, const Rule&, Out&& out) {
     offer_minimal(at, at.to, out);

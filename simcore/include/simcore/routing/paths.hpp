@@ -1,9 +1,9 @@
 // Shared by the routings that run on any graph: the minimal ports, the choice among them, and the VC class of a hop.
 #pragma once
 
+#include "simcore/graph.hpp"
 #include "simcore/routing/declared.hpp"
 #include "simcore/topology/fat_tree.hpp"
-#include "simcore/graph.hpp"
 
 namespace flitgym::routing::graph {
 

@@ -4,8 +4,8 @@
 // twice the diameter.
 #include <algorithm>
 
-#include "simcore/routing/paths.hpp"
 #include "routing/two_legs.hpp"
+#include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::two_legs {
 

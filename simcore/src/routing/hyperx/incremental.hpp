@@ -23,7 +23,7 @@ namespace flitgym::routing::hyperx {
 struct Where : Head {
   const HyperX& hx;
   u64 difference;        // of this router's coordinates and those of the destination's router, not 0
-  u32 unaligned, h = 0;  // bit per dimension in which they differ; number of such dimensions
+  u32 h = 0, unaligned;  // number of dimensions in which they differ; one bit per such dimension
 
   explicit Where(const Head& at)
       : Head(at), hx(as_hyperx(net)), difference(hx.difference(router, to)), unaligned(hx.unaligned_in(difference, h)) {
