@@ -26,21 +26,16 @@ struct TwoChoices {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net,
-                   std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<TwoChoices::Rule>();
-  rule->measure = measure_of(params, net);
-  data = rule;
-  need_distances(net);
-  const u32 hops = hops_in_all(net, 0);  // of the longest path
-  return {.classes = hops, .max_hops = hops, .minimal = true};
+RoutingFacts setup(const Params& params, Network& net, TwoChoices::Rule& rule) {
+  rule.measure = measure_of(params, net);
+  return class_per_hop(net);
 }
 
 const Register<RoutingSpec> entry(declared<TwoChoices>({
     .name = "two_choices",
     .summary = "the shorter queue of two minimal ports drawn at random",
     .params = {congestion_param(), congestion_scope_param("port")},
-    .setup = setup,
+    .setup = with_rule<setup>,
     .graph = true,  // uses the present links, so it goes around failed links
 }));
 

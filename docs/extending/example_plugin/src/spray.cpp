@@ -16,16 +16,12 @@ struct Spray {
   }
 };
 
-RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
-  need_distances(net);
-  const u32 hops = hops_in_all(net, 0);  // of the longest path
-  return {.classes = hops, .max_hops = hops, .minimal = true};
-}
+RoutingFacts setup(const Params&, Network& net, ComponentData&) { return class_per_hop(net); }
 
 const Register<RoutingSpec> entry(declared<Spray>({
     .name = "spray",
     .summary = "a random minimal port for each packet",
-    .setup = setup,
+    .setup = with_rule<setup>,
     .graph = true,  // uses the present links, so it runs with failed links
 }));
 

@@ -90,13 +90,19 @@ inline u32 ejection_class(const Network& net, const Packet& p) {
   return std::min<u32>(p.hops > 0 ? p.hops - 1 : 0, net.routing_facts.classes - 1);
 }
 
+// Requirements of paths with at most `more` hops beyond a minimal path, and a VC class per hop.
+inline RoutingFacts class_per_hop(Network& net, u32 more = 0) {
+  need_distances(net);
+  const u32 hops = hops_in_all(net, more);
+  return {.classes = hops, .max_hops = hops, .minimal = more == 0};
+}
+
 // Requirements of a routing that takes any minimal path. Minimal paths of an undamaged fat tree go up and then down, so
 // they need one VC class (fat_tree/up_down.cpp). Elsewhere the VC class is the number of hops done.
 inline RoutingFacts facts_of_minimal_paths(Network& net) {
-  need_distances(net);
-  const u32 hops = hops_in_all(net, 0);
-  const bool tree = dynamic_cast<const FatTree*>(net.topology.get()) && !net.damaged;
-  return {.classes = tree ? 1 : hops, .max_hops = hops, .minimal = true};
+  RoutingFacts facts = class_per_hop(net);
+  if (dynamic_cast<const FatTree*>(net.topology.get()) && !net.damaged) facts.classes = 1;
+  return facts;
 }
 
 // Offers the ports of all minimal paths to another router `to`.

@@ -21,9 +21,7 @@ RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
   rule.pick = pick_of(params);
   rule.measure = allocating_measure_of(params, net);
   rule.measure.sequential &= rule.pick == Pick::kQueue;
-  need_distances(net);
-  const u32 hops = hops_in_all(net, 0);
-  return {.classes = hops, .max_hops = hops, .minimal = true};
+  return class_per_hop(net);
 }
 
 const Register<RoutingSpec> entry(declared<Minimal>({

@@ -79,8 +79,9 @@ RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
                       std::to_string(diameter) + " of the network; use at least " + std::to_string(diameter) +
                       ", or -1 for the default");
   rule.budget = wanted >= 0 ? static_cast<u32>(wanted) : std::min(2 * diameter, 4 * std::max(1u, diameter) - 3);
-  const u32 most = hops_in_all(net, rule.budget > diameter ? rule.budget - diameter : 0);
-  return {.classes = most, .max_hops = most};
+  RoutingFacts facts = class_per_hop(net, rule.budget > diameter ? rule.budget - diameter : 0);
+  facts.minimal = false;
+  return facts;
 }
 
 const Register<RoutingSpec> entry({

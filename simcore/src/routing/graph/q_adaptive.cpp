@@ -48,8 +48,7 @@ RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   rule.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   need_estimates(net);
   shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
-  const u32 most = hops_in_all(net, rule.deroutes);
-  return {most, most};
+  return class_per_hop(net, rule.deroutes);
 }
 
 std::vector<ParamSpec> params() {

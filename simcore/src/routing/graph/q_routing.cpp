@@ -69,8 +69,7 @@ RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   rule.max_hops = params.count("max_hops");
   shape_table(net, rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
   need_estimates(net);
-  const u32 most = hops_in_all(net, rule.max_hops);
-  return {most, most};
+  return class_per_hop(net, rule.max_hops);
 }
 
 const Register<RoutingSpec> entry({

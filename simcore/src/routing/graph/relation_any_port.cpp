@@ -27,9 +27,7 @@ void candidates(const Network& net, State& s, Batch& b) {
 
 RoutingFacts setup(const Params& params, Network& net, AnyPort& relation) {
   relation.max_hops = params.count("max_hops");
-  need_distances(net);
-  const u32 most = hops_in_all(net, relation.max_hops);
-  return {most, most};
+  return class_per_hop(net, relation.max_hops);
 }
 
 const Register<RelationSpec> entry({

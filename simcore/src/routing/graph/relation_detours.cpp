@@ -27,9 +27,7 @@ void candidates(const Network& net, State& s, Batch& b) {
 
 RoutingFacts setup(const Params& params, Network& net, Detours& relation) {
   relation.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
-  need_distances(net);
-  const u32 most = hops_in_all(net, relation.deroutes);
-  return {most, most};
+  return class_per_hop(net, relation.deroutes);
 }
 
 const Register<RelationSpec> entry({

@@ -74,8 +74,7 @@ RoutingFacts setup(const Params& params, Network& net, Legs::Rule& rule) {
   }
   rule.intermediate = declare_intermediate(net);
   need_distances(net);
-  const u32 hops = hops_in_all(net, longest_path(net));
-  return {.classes = hops, .max_hops = hops};
+  return class_per_hop(net, longest_path(net));
 }
 
 const Register<RoutingSpec> valiant(routing::two_legs<Legs>({
