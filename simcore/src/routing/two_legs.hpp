@@ -128,15 +128,11 @@ struct Diversion : ComponentData {
 inline std::vector<ParamSpec> diversion_params(double threshold, bool hop_weighted) {
   return {
       real("threshold", threshold, 0, 1e6, "",
-           "the packet takes the non-minimal path if q_min > int(threshold x "
-           "q_nonmin) + bias_flits"),
+           "the packet takes the non-minimal path if q_min > int(threshold x q_nonmin) + bias_flits"),
       real("bias_flits", 0, -1e6, 1e6, "flits", "added to the non-minimal side of the comparison"),
       flag("hop_weighted", hop_weighted,
-           "multiply each congestion by the router-to-router hops of its path, "
-           "as textbook UGAL does"),
-      integer("candidates", 1, 1, 15, "",
-              "number of random intermediates compared; the least congested is "
-              "taken"),
+           "multiply each congestion by the router-to-router hops of its path, as textbook UGAL does"),
+      integer("candidates", 1, 1, 15, "", "number of random intermediates compared; the least congested is taken"),
       congestion_param(),
       congestion_scope_of_paths_param("hybrid"),
   };

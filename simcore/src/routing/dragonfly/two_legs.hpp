@@ -162,10 +162,10 @@ template <class L>
 RoutingSpec dragonfly_legs(RoutingSpec spec) {
   spec.topologies = {"dragonfly"};
   spec.operations = spec.params.empty() ? no_operations : ugal_operations;
-  return two_legs<L>(std::move(spec));
+  return routing::two_legs<L>(std::move(spec));
 }
 
-// `params`: those of ugal_params(), or none.
+// `params`: those of diversion_params(), or none.
 template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
 RoutingFacts legs_setup(const Params& params, Network& net, UgalRule& rule) {
   if (params.values().contains("threshold")) read_diversion(params, rule), rule.measure = measure_of(params, net);
