@@ -22,12 +22,15 @@ struct Leg {
 
 template <class T>
 inline Hop hop_on(const Head& at, const typename T::Rule& rule, const Congestion& congestion, Leg& leg) {
-  Offered<> offered;
-  T::hops(at, rule, leg, offered);
-  if (offered.count == 0) return {kNone, 0};  // only a restored snapshot can hold such a packet
-  if constexpr (requires { T::pick(at, rule, congestion, offered); })
-    return offered.hop[T::pick(at, rule, congestion, offered)];
-  return offered.hop[0];
+  Hop hop{kNone, 0};  // stays if there is none, which only a restored snapshot can cause
+  if constexpr (requires(const Offered<>& offered) { T::pick(at, rule, congestion, offered); }) {
+    Offered<> offered;
+    T::hops(at, rule, leg, offered);
+    if (offered.count > 0) hop = offered.hop[T::pick(at, rule, congestion, offered)];
+  } else {
+    T::hops(at, rule, leg, [&](u32 port, u32 vc_class) { hop = {port, vc_class}; });
+  }
+  return hop;
 }
 
 template <class T>
