@@ -13,15 +13,13 @@ namespace {
 // other in a cycle. The longest path is local, local, global, local, local.
 void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], minimal = df.own_minimal_port(net, router, p);
-    if (router == net.terminal_router[p.destination]) return offer(minimal, kAnyClass);
-    offer(minimal, p.hops);  // the minimal port comes first
-    const bool entered = net.channels[net.port(router, b.in_port[i])].kind != PortKind::kLocal;
-    if (!entered || df.is_global(minimal)) return;
+  list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
+    const u32 hops = at.packet.hops, minimal = df.own_minimal_port(net, at.router, at.packet);
+    offer(minimal, hops);  // the minimal port comes first
+    const PortKind came_by = net.channels[net.port(at.router, at.in_port)].kind;
+    if (came_by == PortKind::kLocal || df.is_global(minimal)) return;
     for (u32 port = df.p; port < df.p + df.a - 1; port++)
-      if (port != minimal) offer(port, p.hops);
+      if (port != minimal) offer(port, hops);
   });
 }
 
@@ -29,13 +27,13 @@ RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>
   return {5, 5};  // VC classes, hops of the longest path
 }
 
-const Register<RelationSpec> entry(
-    {"local_detours",
-     "the minimal port; after entering a group, also any local port",
-     {"dragonfly"},
-     {},
-     setup,
-     candidates});
+const Register<RelationSpec> entry({
+    .name = "local_detours",
+    .summary = "the minimal port; after entering a group, also any local port",
+    .topologies = {"dragonfly"},
+    .setup = setup,
+    .candidates = candidates,
+});
 
 }  // namespace
 

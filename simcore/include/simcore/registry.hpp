@@ -56,8 +56,8 @@ struct RoutingSpec {
   std::vector<ParamSpec> params = {};
   // Fills the routing's ComponentData, declares its memory (memory.hpp) and returns the routing's requirements. A
   // routing that learns sets network.learns and network.feedback.
-  RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
-  void (*route)(const Network&, State&, Batch&);
+  RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&) = nullptr;
+  void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
   // Updates the packet's data after an agent has chosen a candidate.

@@ -13,17 +13,6 @@ bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
   return std::any_of(specs.begin(), specs.end(), [&](const ParamSpec& p) { return p.key == key; });
 }
 
-// A relation, from the registry of relations or that of routings.
-struct Found {
-  std::string name, plugin;
-  std::vector<ParamSpec> params;
-  RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
-  void (*candidates)(const Network&, State&, Batch&);
-  void (*chosen)(const Network&, State&, Batch&, u32);
-  void (*delivered)(const Network&, State&, u32);
-  u32 (*waypoint)(const Network&, const State&, u32, u32, u32);
-};
-
 std::string widest(const Network& net) {
   std::string own, any;
   const auto look = [&](const auto& specs) {
@@ -43,24 +32,26 @@ std::string preferred(const Network& net) {
 
 // The relations that run on a network, by name. A relation for this topology hides a relation of the same name for any
 // topology.
-std::map<std::string, Found> relations(const Network& net) {
-  std::map<std::string, Found> all;
-  std::map<std::string, bool> of_topology;  // true: the relation of this name is for this topology only
-  const auto add = [&](const auto& name, const auto& spec, std::vector<ParamSpec> params) {
-    const bool own = !spec.topologies.empty();
-    if (all.contains(name) && (of_topology[name] || !own)) return;
-    all[name] = {name,        spec.plugin,    std::move(params), spec.setup, spec.candidates,
-                 spec.chosen, spec.delivered, spec.waypoint};
-    of_topology[name] = own;
+std::map<std::string, RelationSpec> relations(const Network& net) {
+  std::map<std::string, RelationSpec> all, of_routings;
+  const auto add = [](auto& to, const RelationSpec& spec) {
+    const auto [at, added] = to.try_emplace(spec.name, spec);
+    if (!added && at->second.topologies.empty()) at->second = spec;
   };
   for (const auto& [name, spec] : registry<RoutingSpec>())
     if (spec.candidates && spec.agent_can_choose && spec.decider == Decider::kRouting && runs_on(spec, net))
-      add(name, spec, params_of(spec));
-  std::map<std::string, Found> of_routings;
-  std::swap(of_routings, all);
-  of_topology.clear();
+      add(of_routings, {.name = name,
+                        .summary = spec.summary,
+                        .topologies = spec.topologies,
+                        .params = params_of(spec),
+                        .setup = spec.setup,
+                        .candidates = spec.candidates,
+                        .chosen = spec.chosen,
+                        .delivered = spec.delivered,
+                        .waypoint = spec.waypoint,
+                        .plugin = spec.plugin});
   for (const auto& [name, spec] : registry<RelationSpec>())
-    if (runs_on(spec, net)) add(name, spec, spec.params);
+    if (runs_on(spec, net)) add(all, spec);
   all.merge(of_routings);  // a registered relation takes precedence over a routing of the same name
   return all;
 }
@@ -91,7 +82,7 @@ std::vector<ParamSpec> relation_params() {
 
 RoutingFacts take_relation(const Params& params, Network& net) {
   const std::string key = "routing." + net.routing_name, given = params.text("relation");
-  const std::map<std::string, Found> all = relations(net);
+  const std::map<std::string, RelationSpec> all = relations(net);
   const bool at_source = params.text("decisions") != "router";
   const bool automatic = given == "widest" || given == "preferred";
   const std::string name = !automatic             ? given
@@ -106,7 +97,7 @@ RoutingFacts take_relation(const Params& params, Network& net) {
                       "; on topology '" + net.topology_name + "'" + (net.damaged ? " with failed links" : "") +
                       " there are " + join(valid));
   }
-  const Found& relation = noted(found->second);
+  const RelationSpec& relation = noted(found->second);
   Values values;
   for (const ParamSpec& p : relation_params()) {
     if (p.key == "relation") continue;

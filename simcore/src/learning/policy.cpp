@@ -177,18 +177,15 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   return facts;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "policy",
-      .summary = "a trained neural network decides inside the core",
-      .params = params(),
-      .setup = setup,
-      .route = route,
-  };
-  spec.graph = true;
-  spec.operations = policy_operations;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "policy",
+    .summary = "a trained neural network decides inside the core",
+    .params = params(),
+    .setup = setup,
+    .route = route,
+    .graph = true,
+    .operations = policy_operations,
+});
 
 }  // namespace
 

@@ -5,38 +5,25 @@ namespace flitgym::routing::graph::spray {
 
 namespace {
 
-void candidates(const Network& net, State& s, Batch& b) {
-  const Graph& graph = graph_now(net, s);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) offer(net.terminal_port[p.destination], kAnyClass);
-    else each_minimal(net, graph, router, to, [&](u32 port) { offer(port, hop_class(net, p)); });
-  });
-}
-
-void route(const Network& net, State& s, Batch& b) {
-  candidates(net, s, b);
-  for (u32 i = 0; i < b.count; i++) {
-    const u32 first = b.offsets[i], n = b.offsets[i + 1] - first;
-    const u32 k = first + below(route_draw(net, s.packets[b.packet[i]], 0), n);
-    choose(b, i, {b.candidate_port[k], b.candidate_class[k]});
+struct Spray {
+  using Rule = ComponentData;  // it has no parameters
+  template <class Out>
+  static void offer(const Head& at, const Rule&, Out&& out) {
+    offer_minimal(at, at.to, out);
   }
-}
+  static u32 select(const Head& at, const Rule&, const Congestion&, const Offered<>& offered) {
+    return below(route_draw(at.net, at.packet, 0), offered.count);
+  }
+};
 
-RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
-  need_distances(net);
-  RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};  // VC classes, hops of the longest path
-  facts.minimal = true;
-  return facts;
-}
+RoutingFacts setup(const Params&, Network& net, ComponentData&) { return class_per_hop(net); }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"spray", "a random minimal port for each packet", {}, {}, setup, route};
-  spec.candidates = candidates;
-  spec.graph = true;  // uses the present links, so it runs with failed links
-  return spec;
-}());
+const Register<RoutingSpec> entry(declared<Spray>({
+    .name = "spray",
+    .summary = "a random minimal port for each packet",
+    .setup = with_rule<setup>,
+    .graph = true,  // uses the present links, so it runs with failed links
+}));
 
 }  // namespace
 

@@ -22,6 +22,22 @@ struct Hop {
   u32 vc_class;
 };
 
+// A packet that asks for an output at a router.
+struct Head {
+  const Network& net;
+  State& s;
+  Packet& packet;
+  u32 id, router, to;  // number of the packet; this router, and the router of the destination
+  u32 in_port, in_vc;  // router-local
+  Cycle now;
+  bool arrived() const { return router == to; }
+  bool from_link() const { return net.is_link(net.port(router, in_port)); }
+};
+inline Head head(const Network& net, State& s, const Batch& b, u32 i) {
+  Packet& p = s.packets[b.packet[i]];
+  return {net, s, p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], b.now};
+}
+
 // A terminal accepts flits on every VC.
 inline Hop ejection(const Network& net, const Packet& p) { return {net.terminal_port[p.destination], kAnyClass}; }
 
@@ -30,17 +46,22 @@ inline void choose(Batch& b, u32 i, const Hop& hop) {
   b.out_class[i] = static_cast<u16>(hop.vc_class);
 }
 
+// Routes every request of the batch: to the terminal at the packet's last router, and elsewhere by hop_of(head).
+template <class HopOf>
+inline void route_heads(const Network& net, State& s, Batch& b, HopOf&& hop_of) {
+  for (u32 i = 0; i < b.count; i++) {
+    const Head at = head(net, s, b, i);
+    choose(b, i, at.arrived() ? ejection(net, at.packet) : hop_of(at));
+  }
+}
+
 // Declares the intermediate router (or group) of each packet. The value is valid while the packet's phase is that of a
 // two-legged path.
 inline Kept<u32> declare_intermediate(Network& net, bool by_group = false) {
-  MemoryShape shape;
-  shape.name = "intermediate";
-  shape.meaning = by_group ? "group of a two-legged path" : "router of a two-legged path";
-  shape.per = Per::kPacket;
-  shape.highest = (by_group ? net.groups : net.routers) - 1;
-  return declare<u32>(net, shape);
+  return declare<u32>(net, {.name = "intermediate",
+                            .meaning = by_group ? "group of a two-legged path" : "router of a two-legged path",
+                            .per = Per::kPacket,
+                            .highest = (by_group ? net.groups : net.routers) - 1.0});
 }
-
-inline void take_detour(Packet& p) { p.phase = kToIntermediate; }
 
 }  // namespace flitgym::routing

@@ -136,13 +136,14 @@ class Congestion {
     if (Promised& p = at(k); !p.counted) p.counted = true, count_routed(k);
     return flits + (by_class_ && measure_.by_class(shared) ? of_class_[k * classes_ + vc_class] : ports_[k].flits);
   }
-  // The least congested of n ports. The search begins at `turn`, and a tie goes to the first port found.
+  u32 of(u32 router, const Hop& hop) const { return of(router, hop.port, hop.vc_class); }
+  // The index of the least congested of n ports. The search begins at `turn`, and a tie goes to the first port found.
   template <class Ports>
   u32 least(u32 router, const Ports& ports, u32 n, u32 turn, u32 vc_class) const {
-    u32 best = ports[turn], least = of(router, best, vc_class);
+    u32 best = turn, least = of(router, ports[best], vc_class);
     for (u32 k = 1; k < n && least > 0; k++) {
-      const u32 port = ports[turn + k < n ? turn + k : turn + k - n], flits = of(router, port, vc_class);
-      if (flits < least) least = flits, best = port;
+      const u32 at = turn + k < n ? turn + k : turn + k - n, flits = of(router, ports[at], vc_class);
+      if (flits < least) least = flits, best = at;
     }
     return best;
   }
@@ -204,5 +205,18 @@ class Congestion {
   mutable Promised ports_[kMaxRadix];
   mutable std::vector<u32> of_class_;  // promised flits by port and VC class
 };
+
+// As route_heads(), with hop_of(head, congestion).
+template <class HopOf>
+inline void route_by_congestion(const Network& net, State& s, Batch& b, const CongestionMeasure& measure,
+                                HopOf&& hop_of) {
+  Congestion congestion(net, s, measure);
+  route_heads(net, s, b, [&](const Head& at) {
+    congestion.begin(at.router);
+    const Hop hop = hop_of(at, congestion);
+    congestion.promise(hop, at.packet.flits);
+    return hop;
+  });
+}
 
 }  // namespace flitgym::routing

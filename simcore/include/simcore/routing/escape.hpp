@@ -9,11 +9,11 @@
 
 namespace flitgym::routing::graph {
 
-inline constexpr u16 kNoWay = 0xffff;
+inline constexpr u16 kNoHops = 0xffff;
 
 // Hops of the shortest up*/down* paths on one graph.
-struct Ways {
-  std::vector<u16> down;  // [to, from] of a path that only leads down; kNoWay: there is none
+struct UpDownHops {
+  std::vector<u16> down;  // [to, from] of a path that only leads down; kNoHops: there is none
   std::vector<u16> any;   // [to, from] of a path that leads up and then down
 };
 
@@ -23,19 +23,19 @@ inline bool leads_up(const std::vector<u32>& place, u32 from, u32 to) { return p
 std::vector<u32> places(const std::vector<u32>& rank);
 
 // `where` begins messages, e.g. "routing.up_down".
-Ways ways_of(const Network& net, const Graph& g, const std::vector<u32>& place, const std::string& where);
+UpDownHops up_down_hops(const Network& net, const Graph& g, const std::vector<u32>& place, const std::string& where);
 
 // visit(port) for each port of the shortest paths. Returns whether there is any.
 template <class Visit>
-bool each_port(const Network& net, const Graph& g, const std::vector<u32>& place, const Ways& ways, u32 router, u32 to,
-               bool came_down, Visit&& visit) {
+bool each_port(const Network& net, const Graph& g, const std::vector<u32>& place, const UpDownHops& hops, u32 router,
+               u32 to, bool came_down, Visit&& visit) {
   const std::size_t row = std::size_t{to} * net.routers;
-  const u32 here = came_down ? ways.down[row + router] : ways.any[row + router];
-  if (here == kNoWay) return false;
+  const u32 here = came_down ? hops.down[row + router] : hops.any[row + router];
+  if (here == kNoHops) return false;
   each_link(net, g, router, [&](u32 k) {
     const u32 next = net.next_router(net.port(router, k));
     const bool up = leads_up(place, router, next);
-    const u32 rest = up ? ways.any[row + next] : ways.down[row + next];
+    const u32 rest = up ? hops.any[row + next] : hops.down[row + next];
     if (!(up && came_down) && rest + 1 == here) visit(k);
   });
   return true;
@@ -46,7 +46,7 @@ bool each_port(const Network& net, const Graph& g, const std::vector<u32>& place
 struct Escape {
   std::vector<u32> place;
   Graph links;  // the links that never fail
-  Ways ways;
+  UpDownHops hops;
   u32 longest = 0;  // hops
 
   // Writes the router-local ports of the shortest paths and returns their number. `input` is the port by which a packet

@@ -2,9 +2,7 @@
 #pragma once
 
 #include "simcore/graph.hpp"
-#include "simcore/routing/choice.hpp"
-#include "simcore/routing/congestion.hpp"
-#include "simcore/routing/relation.hpp"
+#include "simcore/routing/declared.hpp"
 #include "simcore/topology/fat_tree.hpp"
 
 namespace flitgym::routing::graph {
@@ -33,24 +31,14 @@ inline u32 minimal_ports(const Network& net, const Graph& g, u32 router, u32 to,
   return n;
 }
 
-// Picks one of n ports of a router.
-inline u32 pick_port(Pick pick, const Congestion& congestion, const Packet& p, u32 router, const u16* ports, u32 n,
-                     u32 vc_class) {
-  if (n == 1) return ports[0];
-  // The turn differs between routers. If all routers used the same turn for a packet, packets would use only few of the
-  // minimal paths.
-  const u64 name = pick == Pick::kFlow ? u64{p.source} << 32 | p.destination : u64{p.source} << 32 | p.sequence;
-  const u32 turn = pick == Pick::kFlow ? below(mix64(mix64(name) + router), n) : (p.source + p.sequence + router) % n;
-  if (pick != Pick::kQueue) return ports[turn];
-  return congestion.least(router, ports, n, turn, vc_class);
-}
-
-// Router-local port of the next hop on a minimal path to another router `to`.
-inline u32 pick_minimal(const Network& net, const Graph& g, Pick pick, const Congestion& congestion, const Packet& p,
-                        u32 router, u32 to, u32 vc_class) {
-  u16 ports[kMaxRadix];
-  const u32 n = minimal_ports(net, g, router, to, ports);
-  return pick_port(pick, congestion, p, router, ports, n, vc_class);
+// The index of one of several candidates of one VC class.
+inline u32 pick_one(Pick pick, const Head& at, const Congestion& congestion, const Offered<>& offered) {
+  const Packet& p = at.packet;
+  const u32 n = offered.count;
+  if (n == 1) return 0;
+  if (pick == Pick::kFlow) return below(mix64(mix64(u64{p.source} << 32 | p.destination) + at.router), n);
+  const u32 turn = turn_of(p, at.router, n);
+  return pick == Pick::kPacket ? turn : congestion.least(at.router, offered, n, turn, offered.hop[0].vc_class);
 }
 
 // Calls visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the
@@ -63,13 +51,14 @@ inline u32 pick_minimal(const Network& net, const Graph& g, Pick pick, const Con
 //
 // After a link failure a packet may need more hops than its budget. Then only the ports that lead nearer are visited.
 template <class Visit>
-inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32 router, u32 to, u32 in_port,
-                        u32 deroutes, Visit&& visit) {
-  const u32 here = distance(net, g, router, to),
+inline void each_detour(const Head& at, u32 deroutes, Visit&& visit) {
+  const Network& net = at.net;
+  const Packet& p = at.packet;
+  const Graph& g = graph_now(net, at.s);
+  const u32 router = at.router, to = at.to, here = distance(net, g, router, to),
             budget = distance(net, g, net.terminal_router[p.source], to) + deroutes;
-  const bool arrived = net.is_link(net.port(router, in_port));
-  const u32 back = arrived ? net.router_of_port(net.channels[net.port(router, in_port)].peer) : kNone;
-  const auto next_of = [&](u32 at, u32 k) { return net.next_router(net.port(at, k)); };
+  const u32 back = at.from_link() ? net.router_of_port(net.channels[net.port(router, at.in_port)].peer) : kNone;
+  const auto next_of = [&](u32 from, u32 k) { return net.next_router(net.port(from, k)); };
   bool any_nearer = false;
   each_minimal(net, g, router, to, [&](u32 k) {
     if (next_of(router, k) != back) visit(k, true), any_nearer = true;
@@ -101,44 +90,39 @@ inline u32 ejection_class(const Network& net, const Packet& p) {
   return std::min<u32>(p.hops > 0 ? p.hops - 1 : 0, net.routing_facts.classes - 1);
 }
 
+// Requirements of paths with at most `more` hops beyond a minimal path, and a VC class per hop.
+inline RoutingFacts class_per_hop(Network& net, u32 more = 0) {
+  need_distances(net);
+  const u32 hops = hops_in_all(net, more);
+  return {.classes = hops, .max_hops = hops, .minimal = more == 0};
+}
+
 // Requirements of a routing that takes any minimal path. Minimal paths of an undamaged fat tree go up and then down, so
 // they need one VC class (fat_tree/up_down.cpp). Elsewhere the VC class is the number of hops done.
 inline RoutingFacts facts_of_minimal_paths(Network& net) {
-  need_distances(net);
-  const u32 hops = hops_in_all(net, 0);
-  const bool tree = dynamic_cast<const FatTree*>(net.topology.get()) && !net.damaged;
-  RoutingFacts facts{tree ? 1 : hops, hops};
-  facts.minimal = true;
+  RoutingFacts facts = class_per_hop(net);
+  if (dynamic_cast<const FatTree*>(net.topology.get()) && !net.damaged) facts.classes = 1;
   return facts;
 }
 
-// Lists the ports of all minimal paths.
-inline void list_minimal_ports(const Network& net, State& s, Batch& b) {
-  const Graph& graph = graph_now(net, s);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) offer(net.terminal_port[p.destination], kAnyClass);
-    else each_minimal(net, graph, router, to, [&](u32 k) { offer(k, hop_class(net, p)); });
-  });
+// Offers the ports of all minimal paths to another router `to`.
+template <class Out>
+inline void offer_minimal(const Head& at, u32 to, Out&& out) {
+  const u32 vc_class = hop_class(at.net, at.packet);
+  each_minimal(at.net, graph_now(at.net, at.s), at.router, to, [&](u32 k) { out(k, vc_class); });
 }
-
-// Routes every request of the batch: to the terminal at the packet's last router, and elsewhere by the port that
-// pick(request, ports, count) returns.
-template <class PickPort>
-inline void route_minimally(const Network& net, const State& s, Batch& b, PickPort&& pick) {
-  const Graph& graph = graph_now(net, s);
-  u16 ports[kMaxRadix];
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const u32 n = minimal_ports(net, graph, router, to, ports);
-    choose(b, i, {n == 1 ? ports[0] : pick(i, ports, n), hop_class(net, p)});
+struct MinimalPorts {
+  template <class Rule, class Out>
+  static void offer(const Head& at, const Rule&, Out&& out) {
+    offer_minimal(at, at.to, out);
   }
+};
+// A routing of minimal paths. The relation `minimal` offers the same candidates to agents.
+template <class R>
+RoutingSpec minimal_paths(RoutingSpec spec) {
+  spec.agent_can_choose = false;
+  spec.graph = true;
+  return declared<R>(std::move(spec));
 }
 
 }  // namespace flitgym::routing::graph

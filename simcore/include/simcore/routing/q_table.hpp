@@ -7,9 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "simcore/registry.hpp"
-#include "simcore/routing/choice.hpp"
-#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/declared.hpp"
 
 namespace flitgym::routing {
 
@@ -166,6 +164,43 @@ inline Pick pick(const Network& net, const Packet& p, const float* row, u32 mini
 // Does this packet explore at this router? Frozen tables do not explore.
 inline bool explores(const Network& net, const State& s, const QRule& rule, const Packet& p) {
   return rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon;
+}
+
+// ---- Where queues add to the estimates ----
+
+struct QueuedRule : QRule {
+  CongestionMeasure measure;
+  double queue_weight = 0;
+};
+inline void read_queued(const Params& params, const Network& net, QueuedRule& rule) {
+  read_rates(params, rule);
+  rule.measure = measure_of(params, net);
+  rule.queue_weight = params.real("queue_weight");
+}
+
+struct Learned {
+  u32 index;       // of the preferred candidate
+  float estimate;  // least value of the row over all candidates, without queues
+};
+// The best minimal candidate, or another candidate that is better by q_thld1 (relative). The fact of a candidate says
+// whether it is minimal.
+inline Learned prefer(const Head& at, const QueuedRule& rule, const float* row, const Offered<bool>& offered) {
+  const u32 first = at.net.first_link[at.router];
+  u32 best = kNone, minimal = kNone;
+  float least = 0, least_minimal = 0, estimate = kUnreachable;
+  for (u32 k = 0; k < offered.count; k++) {
+    const u32 port = at.net.port(at.router, offered[k]);
+    const double queue = rule.queue_weight > 0
+                             ? rule.queue_weight * rule.measure.of(at.net, at.s, port, offered.hop[k].vc_class) *
+                                   at.net.channels[port].flit_cycles * at.net.cycle_ns
+                             : 0;
+    const float learned = row[offered[k] - first], value = learned + static_cast<float>(queue);
+    estimate = std::min(estimate, learned);
+    if (best == kNone || value < least) best = k, least = value;
+    if (offered.fact[k] && (minimal == kNone || value < least_minimal)) minimal = k, least_minimal = value;
+  }
+  const bool leaves = minimal == kNone || (best != minimal && (least_minimal - least) / least_minimal >= rule.q_thld1);
+  return {leaves ? best : minimal, estimate};
 }
 
 inline bool is_column(const Network& net, u32 router, u32 column) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "simcore/registry.hpp"
+#include "simcore/routing/choice.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym::routing {
@@ -23,9 +24,24 @@ inline bool runs_on(const Spec& spec, const Network& net) {
   return false;
 }
 
-// Calls list(i, offer) for every request i of the batch. Each call of offer(port, vc_class) adds a candidate.
+// The setup of a component whose data is a rule, from RoutingFacts kSetup(const Params&, Network&, Rule&).
+template <class Rule>
+RoutingFacts set_up(RoutingFacts (*setup)(const Params&, Network&, Rule&), const Params& params, Network& net,
+                    std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  RoutingFacts facts = setup(params, net, *rule);
+  if constexpr (requires { rule->measure; }) facts.sequential = rule->measure.sequential;
+  data = rule;
+  return facts;
+}
+template <auto kSetup>
+RoutingFacts with_rule(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  return set_up(kSetup, params, net, data);
+}
+
+// Calls list(head, offer) for every request of the batch. Each call of offer(port, vc_class) adds a candidate.
 template <class List>
-inline void list_candidates(const Network& net, Batch& b, List&& list) {
+inline void list_requests(const Network& net, State& s, Batch& b, List&& list) {
   b.offsets.resize(b.count + 1);
   const u32 most = 2 * net.radix;  // candidates of one request: each port, in two classes at most
   u32 n = 0;
@@ -37,19 +53,28 @@ inline void list_candidates(const Network& net, Batch& b, List&& list) {
       b.candidate_class.resize(size);
     }
     u16 *const ports = b.candidate_port.data(), *const classes = b.candidate_class.data();
-    list(i, [&](u32 port, u32 vc_class) {
+    list(head(net, s, b, i), [&](u32 port, u32 vc_class) {
       ports[n] = static_cast<u16>(port);
       classes[n++] = static_cast<u16>(vc_class);
     });
     b.offsets[i + 1] = n;
   }
 }
+// The same for the packets that are not yet at their last router. There the terminal is the only candidate.
+template <class List>
+inline void list_candidates(const Network& net, State& s, Batch& b, List&& list) {
+  list_requests(net, s, b, [&](const Head& at, auto&& offer) {
+    if (at.arrived()) offer(net.terminal_port[at.packet.destination], kAnyClass);
+    else list(at, offer);
+  });
+}
 
 // The candidate of a routing without a choice: the hop that it takes.
 template <void (*kRoute)(const Network&, State&, Batch&)>
 void only_candidate(const Network& net, State& s, Batch& b) {
   kRoute(net, s, b);
-  list_candidates(net, b, [&](u32 i, auto&& offer) { offer(b.out_port[i], b.out_class[i]); });
+  u32 i = 0;
+  list_requests(net, s, b, [&](const Head&, auto&& offer) { offer(b.out_port[i], b.out_class[i]), i++; });
 }
 
 }  // namespace flitgym::routing

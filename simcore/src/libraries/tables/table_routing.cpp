@@ -147,30 +147,22 @@ void route(const Network& net, State& s, Batch& b) {
     }
     return;
   }
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i];
-    if (net.terminal_router[p.destination] == router) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const u32 input = net.port(router, b.in_port[i]), in_class = b.in_vc[i] % net.routing_facts.classes;
-    if (escapes && in_class + 1 == net.routing_facts.classes && net.is_link(input)) {
-      choose(b, i, escape(net, rule, p, router, input, true));
-      continue;
-    }
-    const u32 d = destination_of(net, s, rule, sweep, b.packet[i], router), source = net.terminal_router[p.source];
-    const u32 port = port_of(table, source, router, d, p.hops);
+  route_heads(net, s, b, [&](const Head& at) {
+    const Packet& p = at.packet;
+    const u32 input = net.port(at.router, at.in_port), in_class = at.in_vc % net.routing_facts.classes;
+    if (escapes && in_class + 1 == net.routing_facts.classes && net.is_link(input))
+      return escape(net, rule, p, at.router, input, true);
+    const u32 d = destination_of(net, s, rule, sweep, at.id, at.router), source = net.terminal_router[p.source];
+    const u32 port = port_of(table, source, at.router, d, p.hops);
     // A packet keeps its layer. The VC gives it without a lookup in the table of layers.
     u32 vc_class = table.lanes || p.hops == 0 ? table.layer_of(source, p.source, d) : in_class;
-    if (table.lanes)
-      vc_class =
-          table
-              .lane[((std::size_t{router} * table.lane_ports + b.in_port[i]) * table.lane_ports + port) * table.layers +
-                    vc_class];
-    if (escapes) vc_class = class_in_order(net, rule, sweep, p, input, in_class, net.port(router, port), vc_class);
-    choose(b, i, vc_class == kNone ? escape(net, rule, p, router, input, false) : Hop{port, vc_class});
-  }
+    if (table.lanes) {
+      const std::size_t turn = (std::size_t{at.router} * table.lane_ports + at.in_port) * table.lane_ports + port;
+      vc_class = table.lane[turn * table.layers + vc_class];
+    }
+    if (escapes) vc_class = class_in_order(net, rule, sweep, p, input, in_class, net.port(at.router, port), vc_class);
+    return vc_class == kNone ? escape(net, rule, p, at.router, input, false) : Hop{port, vc_class};
+  });
 }
 
 // Finds the addresses with the shortest and with the longest routes, for every pair of a switch and a terminal.
@@ -270,34 +262,32 @@ std::shared_ptr<const Sweep> make_sweep(const Params& params, const Network& net
   return sweep;
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  if (net.given_table) net.table_digest = digest(*net.given_table);
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   if (net.graphs.size() > 1) {
     if (net.given_table)
       throw ConfigError(
           "routing.table: a table from a file or from Python does not change during a run, so it cannot follow "
           "failures.events; set routing.engine instead, which computes a table for each state of the links");
-    rule->escape = graph::make_escape(net, "routing.table");
+    rule.escape = graph::make_escape(net, "routing.table");
   }
   RoutingFacts facts{0, 0};
-  facts.minimal = !rule->escapes();
+  facts.minimal = !rule.escapes();
   for (u32 e = 0; e < net.graphs.size(); e++) {
     const Graph& present = *net.graphs[e];
     if (const u32 same = first_alike(net, e); same < e) {
-      rule->sweeps.push_back(rule->sweeps[same]);
+      rule.sweeps.push_back(rule.sweeps[same]);
       continue;
     }
     const tables::ChannelGraph g = tables::channel_graph(net, present);
     try {
-      rule->sweeps.push_back(make_sweep(params, net, g));
+      rule.sweeps.push_back(make_sweep(params, net, g));
     } catch (const ConfigError& error) {
       if (present.down.empty()) throw;
       throw ConfigError(std::string(error.what()) + " (with the links from " +
                         to_string(Value{present.from * net.cycle_ns}) + " ns on, by failures.events)");
     }
-    const tables::ForwardingTable& table = *rule->sweeps.back()->table;
-    if (table.lmc != rule->sweeps[0]->table->lmc)
+    const tables::ForwardingTable& table = *rule.sweeps.back()->table;
+    if (table.lmc != rule.sweeps[0]->table->lmc)
       throw ConfigError("routing.table: engine " + table.engine +
                         " gives terminals another number of addresses when links fail (failures.events)");
     const tables::Lengths lengths = tables::route_lengths(g, table);
@@ -314,23 +304,20 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
         net.ring_of_input[g.port[g.reverse[c]]] = g.ring[c];
       }
   }
-  rule->longest = facts.max_hops;
-  if (rule->escapes()) {
+  rule.longest = facts.max_hops;
+  if (rule.escapes()) {
     facts.classes++;
-    facts.max_hops += rule->escape.longest;
+    facts.max_hops += rule.escape.longest;
     facts.escapes = facts.asks_again = true;
   }
-  if (const u32 lmc = rule->sweeps[0]->table->lmc) {
-    MemoryShape shape;
-    shape.name = "address";
-    shape.meaning = "which of its destination's addresses a packet goes to";
-    shape.per = Per::kPacket;
-    shape.highest = (1u << lmc) - 1;
-    rule->address = declare<u8>(net, shape);
-    rule->flit_bytes = net.flit_bytes;
-    if (params.text("addresses") == "by_size") rule->small_bytes = params.real("small_message_bytes");
+  if (const u32 lmc = rule.sweeps[0]->table->lmc) {
+    rule.address = declare<u8>(net, {.name = "address",
+                                     .meaning = "which of its destination's addresses a packet goes to",
+                                     .per = Per::kPacket,
+                                     .highest = (1u << lmc) - 1.0});
+    rule.flit_bytes = net.flit_bytes;
+    if (params.text("addresses") == "by_size") rule.small_bytes = params.real("small_message_bytes");
   }
-  data = rule;
   return facts;
 }
 
@@ -355,18 +342,15 @@ std::vector<ParamSpec> params_of_engines() {
   return params;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "table",
-      .summary = "a forwarding table, made by an engine or read from a file",
-      .setup = setup,
-      .route = route,
-  };
-  spec.more_params = params_of_engines;
-  spec.candidates = only_candidate<route>;
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "table",
+    .summary = "a forwarding table, made by an engine or read from a file",
+    .setup = with_rule<setup>,
+    .route = route,
+    .candidates = only_candidate<route>,
+    .graph = true,
+    .more_params = params_of_engines,
+});
 
 }  // namespace
 

@@ -17,63 +17,32 @@ namespace flitgym::routing::graph::up_down {
 
 namespace {
 
-struct Rule : ComponentData {
-  Pick pick = Pick::kQueue;
-  CongestionMeasure measure;
-  std::vector<u32> place;                         // class 0: position of each router from the top down
-  std::vector<std::shared_ptr<const Ways>> ways;  // class 0, by epoch
-  Escape escape;                                  // class 1
-};
-
-// Writes the ports of request i, and returns their number and sets their VC class.
-u32 ports_of(const Network& net, const State& s, const Batch& b, u32 i, u32 to, u16 (&ports)[kMaxRadix],
-             u32& vc_class) {
-  const auto& rule = static_cast<const Rule&>(*net.relation);
-  const u32 router = b.router[i], input = net.port(router, b.in_port[i]);
-  const bool arrived = net.is_link(input);
-  u32 n = 0;
-  const bool escaped = arrived && b.in_vc[i] % net.routing_facts.classes == 1;
-  vc_class = 0;
-  const std::size_t epoch = rule.ways.size() == 1 ? 0 : s.part.totals.epoch;
-  if (!escaped && each_port(net, *net.graphs[epoch], rule.place, *rule.ways[epoch], router, to,
-                            arrived && !leads_up(rule.place, net.router_of_port(net.channels[input].peer), router),
-                            [&](u32 k) { ports[n++] = static_cast<u16>(k); }))
-    return n;
-  vc_class = 1;
-  return rule.escape.ports(net, router, escaped ? input : kNone, to, ports);
-}
-
-void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  Congestion congestion(net, s, rule.measure);
-  u16 ports[kMaxRadix];
-  u32 vc_class = 0;
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
-    if (b.router[i] == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const u32 n = ports_of(net, s, b, i, to, ports, vc_class);
-    congestion.begin(b.router[i]);
-    const Hop hop = {pick_port(rule.pick, congestion, p, b.router[i], ports, n, vc_class), vc_class};
-    congestion.promise(hop, p.flits);
-    choose(b, i, hop);
+struct UpDown {
+  struct Rule : ComponentData {
+    Pick pick = Pick::kQueue;
+    CongestionMeasure measure;
+    std::vector<u32> place;                                // class 0: position of each router from the top down
+    std::vector<std::shared_ptr<const UpDownHops>> paths;  // class 0, by epoch
+    Escape escape;                                         // class 1
+  };
+  template <class Out>
+  static void offer(const Head& at, const Rule& rule, Out&& out) {
+    const Network& net = at.net;
+    const u32 input = net.port(at.router, at.in_port);
+    const bool arrived = net.is_link(input), escaped = arrived && at.in_vc % net.routing_facts.classes == 1;
+    const std::size_t epoch = rule.paths.size() == 1 ? 0 : at.s.part.totals.epoch;
+    if (!escaped && each_port(net, *net.graphs[epoch], rule.place, *rule.paths[epoch], at.router, at.to,
+                              arrived && !leads_up(rule.place, net.router_of_port(net.channels[input].peer), at.router),
+                              [&](u32 k) { out(k, 0u); }))
+      return;
+    u16 ports[kMaxRadix];
+    const u32 n = rule.escape.ports(net, at.router, escaped ? input : kNone, at.to, ports);
+    for (u32 k = 0; k < n; k++) out(ports[k], 1u);
   }
-}
-
-void candidates(const Network& net, State& s, Batch& b) {
-  u16 ports[kMaxRadix];
-  u32 vc_class = 0;
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
-    if (b.router[i] == to) return offer(net.terminal_port[p.destination], kAnyClass);
-    const u32 n = ports_of(net, s, b, i, to, ports, vc_class);
-    for (u32 k = 0; k < n; k++) offer(ports[k], vc_class);
-  });
-}
+  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
+    return pick_one(rule.pick, at, congestion, offered);
+  }
+};
 
 // The ranks of class 0: those of a tree, or else the hops from a root.
 std::vector<u32> ranks(const tables::ChannelGraph& g) {
@@ -89,56 +58,49 @@ std::vector<u32> ranks(const tables::ChannelGraph& g) {
   return all[best == kNone ? 0 : best];
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
+RoutingFacts setup(const Params& params, Network& net, UpDown::Rule& rule) {
   const std::string& pick = params.text("legal_ports");
-  rule->pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
-  rule->measure = allocating_measure_of(params, net);
-  rule->measure.sequential &= rule->pick == Pick::kQueue;
-  rule->place = places(ranks(tables::channel_graph(net)));
+  rule.pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
+  rule.measure = allocating_measure_of(params, net);
+  rule.measure.sequential &= rule.pick == Pick::kQueue;
+  rule.place = places(ranks(tables::channel_graph(net)));
   u32 longest = 0;
   bool whole = net.graphs.size() == 1;
   for (u32 e = 0; e < net.graphs.size(); e++)
-    if (const u32 same = first_alike(net, e); same < e) rule->ways.push_back(rule->ways[same]);
+    if (const u32 same = first_alike(net, e); same < e) rule.paths.push_back(rule.paths[same]);
     else
-      rule->ways.push_back(std::make_shared<const Ways>(ways_of(net, *net.graphs[e], rule->place, "routing.up_down")));
+      rule.paths.push_back(
+          std::make_shared<const UpDownHops>(up_down_hops(net, *net.graphs[e], rule.place, "routing.up_down")));
   std::vector<u32> ends(net.terminal_router.begin(), net.terminal_router.end());  // routers with terminals
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   for (const u32 a : ends)
     for (std::size_t k = 0; whole && k < ends.size(); k++) {
-      const u32 hops = rule->ways[0]->any[std::size_t{a} * net.routers + ends[k]];
-      whole &= hops != kNoWay;
+      const u32 hops = rule.paths[0]->any[std::size_t{a} * net.routers + ends[k]];
+      whole &= hops != kNoHops;
       longest = std::max(longest, hops);
     }
   RoutingFacts facts{1, longest};
   if (!whole) {
-    rule->escape = make_escape(net, "routing.up_down");
+    rule.escape = make_escape(net, "routing.up_down");
     facts.classes = 2;
     // In class 0 a packet goes up and then down, by the order. The escape takes a shortest path.
-    facts.max_hops = 2 * (net.routers - 1) + std::max(longest, rule->escape.longest);
+    facts.max_hops = 2 * (net.routers - 1) + std::max(longest, rule.escape.longest);
   }
   facts.escapes = true;
-  facts.sequential = rule->measure.sequential;
-  data = rule;
   return facts;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "up_down",
-      .summary = "up and then down by an order of the routers, also around links that fail; one or two VC classes",
-      .params = {choice("legal_ports", "queue", {"packet", "flow", "queue"},
-                        "choice among the ports of the shortest legal paths: packet = in turns, packet by packet; flow "
-                        "= one port per source and destination; queue = the least congested port"),
-                 congestion_param("both"), congestion_scope_param("port"), allocation_param()},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = candidates;
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(declared<UpDown>({
+    .name = "up_down",
+    .summary = "up and then down by an order of the routers, also around links that fail; one or two VC classes",
+    .params = {choice("legal_ports", "queue", {"packet", "flow", "queue"},
+                      "choice among the ports of the shortest legal paths: packet = in turns, packet by packet; flow "
+                      "= one port per source and destination; queue = the least congested port"),
+               congestion_param("both"), congestion_scope_param("port"), allocation_param()},
+    .setup = with_rule<setup>,
+    .graph = true,
+}));
 
 }  // namespace
 

@@ -19,18 +19,15 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return build_seam(params, net, *seam);
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "agent",
-      .summary = "an agent outside the core decides, from observations (flitgym.env)",
-      .params = seam_params(),
-      .setup = setup,
-      .route = route,
-  };
-  spec.decider = Decider::kSlots;
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "agent",
+    .summary = "an agent outside the core decides, from observations (flitgym.env)",
+    .params = seam_params(),
+    .setup = setup,
+    .route = route,
+    .decider = Decider::kSlots,
+    .graph = true,
+});
 
 }  // namespace
 

@@ -76,17 +76,14 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "biased",
-      .summary = "minimal or non-minimal, by the local queues and a bias per router and region that an agent sets",
-      .params = params(),
-      .setup = setup,
-      .route = route,
-  };
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "biased",
+    .summary = "minimal or non-minimal, by the local queues and a bias per router and region that an agent sets",
+    .params = params(),
+    .setup = setup,
+    .route = route,
+    .graph = true,
+});
 
 }  // namespace
 

@@ -22,22 +22,24 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return take_relation(params, net);
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "external",
-      .summary = "an agent outside the core chooses among all candidates",
-      .params = relation_params(),
-      .setup = setup,
-      .route = route,
-  };
-  spec.params.push_back(flag("feedback", false,
-                             "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
-                             "estimates, and feedback() lists those that have arrived"));
-  spec.decider = Decider::kCandidates;
-  spec.graph = true;
-  spec.learn = keep_feedback;
-  return spec;
-}());
+std::vector<ParamSpec> params() {
+  auto specs = relation_params();
+  specs.push_back(flag("feedback", false,
+                       "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
+                       "estimates, and feedback() lists those that have arrived"));
+  return specs;
+}
+
+const Register<RoutingSpec> entry({
+    .name = "external",
+    .summary = "an agent outside the core chooses among all candidates",
+    .params = params(),
+    .setup = setup,
+    .route = route,
+    .learn = keep_feedback,
+    .decider = Decider::kCandidates,
+    .graph = true,
+});
 
 }  // namespace
 

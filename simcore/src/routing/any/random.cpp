@@ -29,17 +29,14 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return build_seam(params, net, *seam);
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "random",
-      .summary = "any of the candidates that an agent would see, with equal probability",
-      .params = seam_params(),
-      .setup = setup,
-      .route = route,
-  };
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "random",
+    .summary = "any of the candidates that an agent would see, with equal probability",
+    .params = seam_params(),
+    .setup = setup,
+    .route = route,
+    .graph = true,
+});
 
 }  // namespace
 

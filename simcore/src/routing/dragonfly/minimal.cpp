@@ -23,23 +23,18 @@ void route(const Network& net, State& s, Batch& b) {
 }
 
 RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
-  RoutingFacts facts{2, 3};
-  facts.minimal = true;
-  return facts;
+  return {.classes = 2, .max_hops = 3, .minimal = true};
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "minimal",
-      .summary = "the minimal path, always (MIN)",
-      .topologies = {"dragonfly"},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = only_candidate<route>;
-  spec.operations = [](const Network&, double) { return Operations{}; };
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "minimal",
+    .summary = "the minimal path, always (MIN)",
+    .topologies = {"dragonfly"},
+    .setup = setup,
+    .route = route,
+    .candidates = only_candidate<route>,
+    .operations = [](const Network&, double) { return Operations{}; },
+});
 
 }  // namespace
 

@@ -16,113 +16,42 @@ namespace {
 
 constexpr LegClasses kAtSource = {1, 0, 2, 3, 4}, kLater = {1, 3, 2, 3, 4};
 
-void route(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = as_dragonfly(net);
-  const auto& rule = static_cast<const UgalRule&>(*net.routing);
-  u32* const intermediates = rule.intermediate.of(s);
-  Packet* const packets = s.packets.data();
-  const u32 *const ids = b.packet.data(), *const routers = b.router.data(), count = b.count;
-  for (u32 i = 0; i < count; i++) {
-    if (i + 4 < count) __builtin_prefetch(&intermediates[ids[i + 4]], 1);
-    Packet& p = packets[ids[i]];
-    u32& intermediate = intermediates[ids[i]];
-    const u32 router = routers[i];
-    const Ends e = ends(net, df, p);
-    const bool first = p.phase == kUndecided, detours = e.source_group != e.destination_group && df.g > 2;
-    if (first) {
-      p.phase = kMinimal;
-      if (detours) draw_intermediate<true>(net, s, df, rule, p, router, e, kAtSource.source_detour, intermediate);
-    }
-    const bool second = p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group;
-    const LegClasses& classes = first ? kAtSource : kLater;
-    // If both paths share the output port, the authors compare its classes 0 and 1, also at the second router.
-    if ((first || second) && detours &&
-        ugal_diverts<true>(net, s, df, rule, p, intermediate, router, e, kAtSource.source_minimal,
-                           kAtSource.source_detour))
-      take_detour(p);
-    go_on<true>(net, df, classes, p, intermediate, router, e, b, i);
+struct Par : Legs<true, kAtSource> {
+  static bool decides(const Head& at) {
+    const Packet& p = at.packet;
+    if (p.phase != kMinimal || p.hops != 1) return p.phase == kUndecided;
+    const Dragonfly& df = as_dragonfly(at.net);
+    const u32 group = df.group(at.router);
+    return group == df.group(at.net.terminal_router[p.source]) && group != df.group(at.to) && df.g > 2;
   }
-}
-
-// Does the packet decide here? It decides at the source router, and again at the second router of the source group if
-// it is still minimal.
-bool decides(const Dragonfly& df, const Packet& p, u32 router, const Ends& e) {
-  return p.phase == kUndecided || (p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group &&
-                                   e.source_group != e.destination_group);
-}
-
-// At the source router: draws the intermediate router. At the second router: returns the router drawn before.
-u32 drawn(const Network& net, const Dragonfly& df, const Packet& p, u32 intermediate, const Ends& e) {
-  if (df.g < 3) return kNone;
-  return p.phase == kUndecided
-             ? random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, 0))
-             : intermediate;
-}
-
-Hop detour(const Network& net, const Dragonfly& df, Packet p, u32 router, const Ends& e, u32 middle) {
-  const LegClasses& classes = p.phase == kUndecided ? kAtSource : kLater;
-  take_detour(p);
-  return follow_legs<true>(net, df, classes, p, middle, router, e);
-}
-
-void candidates(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = as_dragonfly(net);
-  const u32* const intermediates = static_cast<const LegsRule&>(*net.relation).intermediate.of(s);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    Packet p = s.packets[b.packet[i]];
-    const u32 intermediate = intermediates[b.packet[i]];
-    const Ends e = ends(net, df, p);
-    const u32 middle = decides(df, p, b.router[i], e) && e.source_group != e.destination_group
-                           ? drawn(net, df, p, intermediate, e)
-                           : kNone;
-    if (middle != kNone) {
-      const Hop hop = detour(net, df, p, b.router[i], e, middle);
-      const LegClasses& classes = p.phase == kUndecided ? kAtSource : kLater;
-      p.phase = kMinimal;
-      const Hop minimal = follow_legs<true>(net, df, classes, p, intermediate, b.router[i], e);
-      offer(minimal.port, minimal.vc_class);
-      offer(hop.port, hop.vc_class);
-    } else {
-      const LegClasses& classes = p.phase == kUndecided ? kAtSource : kLater;
-      if (p.phase == kUndecided) p.phase = kMinimal;
-      const Hop hop = follow_legs<true>(net, df, classes, p, intermediate, b.router[i], e);
-      offer(hop.port, hop.vc_class);
-    }
-  });
-}
-
-void chosen(const Network& net, State& s, Batch& b, u32 i) {
-  const Dragonfly& df = as_dragonfly(net);
-  Packet& p = s.packets[b.packet[i]];
-  u32& intermediate = static_cast<const LegsRule&>(*net.relation).intermediate.of(s)[b.packet[i]];
-  const Ends e = ends(net, df, p);
-  const u32 router = b.router[i];
-  if (decides(df, p, router, e)) {
-    const bool first = p.phase == kUndecided;
-    const u32 middle = e.source_group != e.destination_group ? drawn(net, df, p, intermediate, e) : kNone;
-    const Hop hop = middle != kNone ? detour(net, df, p, router, e, middle) : Hop{kNone, 0};
-    p.phase = kMinimal;
-    if (first && middle != kNone) intermediate = middle;
-    if (hop.port == b.out_port[i] && hop.vc_class == b.out_class[i]) take_detour(p);
-  } else {
-    follow_legs<true>(net, df, kLater, p, intermediate, router, e);
+  // A minimal packet keeps the drawn intermediate router for its second decision.
+  template <class Visit>
+  static void paths(const Head& at, const Rule& rule, const Leg& now, Visit&& visit) {
+    Leg minimal{kMinimal, now.middle};
+    if (now.phase == kUndecided) detours(at, rule, [&](const Leg& leg) { minimal.middle = leg.middle; });
+    visit(minimal);
+    if (now.phase == kUndecided) detours(at, rule, visit);
+    else visit(Leg{kToIntermediate, now.middle});
   }
-}
+  template <class Out>
+  static void hops(const Head& at, const Rule&, Leg& leg, Out&& out) {
+    const Hop hop = follow<true>(at, at.packet.hops == 0 ? kAtSource : kLater, leg);
+    out(hop.port, hop.vc_class);
+  }
+  // If both paths share the output port, the authors compare its classes 0 and 1, also at the second router.
+  static Leg decide(const Head& at, const Rule& rule, const Congestion&, const Leg& now) {
+    const Leg detour = now.phase == kUndecided ? best_detour(at, rule, now) : Leg{kToIntermediate, now.middle};
+    const bool takes = detour.phase == kToIntermediate && ugal_diverts<true>(at, rule, kAtSource, detour.middle);
+    return {takes ? kToIntermediate : kMinimal, detour.middle};
+  }
+};
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "par",
-      .summary = "UGALn, with a second decision at the second router of the source group (PAR)",
-      .topologies = {"dragonfly"},
-      .params = ugal_params(2, false),
-      .setup = ugal_setup<true, 5, 7>,
-      .route = route,
-  };
-  spec.candidates = candidates;
-  spec.chosen = chosen;
-  spec.operations = ugal_operations;
-  return spec;
-}());
+const Register<RoutingSpec> entry(dragonfly_legs<Par>({
+    .name = "par",
+    .summary = "UGALn, with a second decision at the second router of the source group (PAR)",
+    .params = diversion_params(2, false),
+    .setup = with_rule<legs_setup<true, 5, 7>>,
+}));
 
 }  // namespace
 

@@ -195,15 +195,13 @@ Kept<u32> declare_generators(Network& net) {
   return declare<u32>(net, shape);
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  read_rates(params, *rule);
-  rule->q_thld2 = params.real("q_thld2");
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+  read_rates(params, rule);
+  rule.q_thld2 = params.real("q_thld2");
   need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
-  shape_table(net, *rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
+  shape_table(net, rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
-  if (params.text("generator") == "xorshift") rule->generators = declare_generators(net);
-  data = rule;
+  if (params.text("generator") == "xorshift") rule.generators = declare_generators(net);
   RoutingFacts facts{5, 5};
   facts.marks = true;
   return facts;
@@ -226,7 +224,7 @@ const Register<RoutingSpec> entry({
     .summary = "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
     .topologies = {"dragonfly"},
     .params = params(),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
     .operations = row_operations,

@@ -84,15 +84,13 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<QRule>();
-  read_described(params, *rule);
+RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
+  read_described(params, rule);
   need_links_behind(net, "q_adaptive_corrected", as_dragonfly(net).p);
-  shape_table(net, *rule, 2 * (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
+  shape_table(net, rule, 2 * (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive_corrected: (source or intermediate group, destination group without own, source slot) x "
               "non-terminal port",
               initialise);
-  data = rule;
   return {6, 6};
 }
 
@@ -103,7 +101,7 @@ const Register<RoutingSpec> entry({
         "UGAL-Q by Yuan, 2025)",
     .topologies = {"dragonfly"},
     .params = described_params("the same threshold at the first router of an intermediate group, for its local ports"),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
 });

@@ -145,15 +145,13 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<QRule>();
-  read_described(params, *rule);
+RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
+  read_described(params, rule);
   const Dragonfly& df = as_dragonfly(net);
   need_links_behind(net, "q_hierarchical", df.p);
-  shape_table(net, *rule, df.g - 1 + df.a,
+  shape_table(net, rule, df.g - 1 + df.a,
               "q_hierarchical: (destination group without own; then router of the own group) x non-terminal port",
               initialise);
-  data = rule;
   return {7, 7};
 }
 
@@ -164,7 +162,7 @@ const Register<RoutingSpec> entry({
         "2023)",
     .topologies = {"dragonfly"},
     .params = described_params("the same threshold within a group, for detours over another router of the group"),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
 });

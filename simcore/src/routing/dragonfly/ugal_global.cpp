@@ -7,49 +7,33 @@ namespace flitgym::routing::dragonfly::ugal_global {
 
 namespace {
 
-constexpr LegClasses kClasses = {0, 1, 1, 1, 2};
-
-void route(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = as_dragonfly(net);
-  const auto& rule = static_cast<const UgalRule&>(*net.routing);
-  u32* const intermediates = rule.intermediate.of(s);
-  for (u32 i = 0; i < b.count; i++) {
-    if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
-    Packet& p = s.packets[b.packet[i]];
-    u32& intermediate = intermediates[b.packet[i]];
-    const Ends e = ends(net, df, p);
-    if (p.phase == kUndecided) {
-      p.phase = kMinimal;
-      double least = -1;
-      for (u32 k = 0; k < rule.candidates && e.source_group != e.destination_group; k++) {
-        const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
-        if (middle == kNone) break;
-        const double q = seen_through(net, s, df, rule, p, b.router[i], df.group(middle), e);
-        if (least < 0 || q < least) {
-          least = q;
-          intermediate = df.group(middle);
-        }
-      }
-      if (least >= 0 && rule.diverts(seen_on_minimal_path(net, s, df, rule, p, b.router[i], e), least)) take_detour(p);
-    }
-    choose(b, i, follow_legs<false>(net, df, kClasses, p, intermediate, b.router[i], e));
+struct Oracle : Legs<false, LegClasses{0, 1, 1, 1, 2}> {
+  using Rule = OracleRule;
+  static Leg decide(const Head& at, const Rule& rule, const Congestion&, const Leg& now) {
+    const Dragonfly& df = as_dragonfly(at.net);
+    const Ends e = ends(at.net, df, at.packet);
+    Leg best{kMinimal, now.middle};
+    double least = -1;
+    detours(at, rule, [&](const Leg& leg) {
+      const double q = seen_through(at.net, at.s, df, rule, at.packet, at.router, leg.middle, e);
+      if (least < 0 || q < least) least = q, best.middle = leg.middle;
+    });
+    if (least >= 0 && rule.diverts(seen_on_minimal_path(at.net, at.s, df, rule, at.packet, at.router, e), least))
+      best.phase = kToIntermediate;
+    return best;
   }
-}
+};
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<OracleRule>();
-  read_ugal(params, *rule);
-  rule->measure = {congestion_of(params, net), Scope::kPort};
-  rule->whole_path = params.text("scope") == "path";
-  rule->intermediate = declare_intermediate(net, true);
-  data = rule;
-  RoutingFacts facts{3, 5};
-  facts.remote = true;
-  return facts;
+RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
+  read_diversion(params, rule);
+  rule.measure = {congestion_of(params, net), Scope::kPort};
+  rule.whole_path = params.text("scope") == "path";
+  rule.intermediate = declare_intermediate(net, true);
+  return {.classes = 3, .max_hops = 5, .marks = true, .remote = true};
 }
 
 std::vector<ParamSpec> params() {
-  auto specs = ugal_params(1, true);
+  auto specs = diversion_params(1, true);
   // The oracle measures whole channels.
   std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });
   specs.push_back(choice(
@@ -58,13 +42,11 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry(two_legs<false, false, kClasses>({
+const Register<RoutingSpec> entry(dragonfly_legs<Oracle>({
     .name = "ugal_global",
     .summary = "minimal or through a random group, by local and remote queues: an oracle (UGAL-G)",
-    .topologies = {"dragonfly"},
     .params = params(),
-    .setup = setup,
-    .route = route,
+    .setup = with_rule<setup>,
 }));
 
 }  // namespace

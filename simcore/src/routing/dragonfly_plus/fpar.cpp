@@ -31,92 +31,67 @@ u32 waiting(const Network& net, const Rule& rule, u32 port, u32 flits) {
 }
 
 // Flits that wait at a spine's best link to the destination's group.
-u32 beyond_spine(const Network& net, const State& s, const DragonflyPlus& df, const Rule& rule, const Position& at,
-                 u32 port) {
-  const u32 spine = net.next_router(net.port(at.router, port));
+u32 beyond_spine(const Position& at, const Rule& rule, u32 port) {
+  const u32 spine = at.net.next_router(at.net.port(at.router, port));
   u32 least = ~0u;
-  df.each_across(spine, at.to_group, [&](u32 k) {
-    const u32 across = net.port(spine, k);
-    least = std::min(least, waiting(net, rule, across, rule.measure.of(net, s, across, 0)));
+  at.df.each_across(spine, at.to_group, [&](u32 k) {
+    const u32 across = at.net.port(spine, k);
+    least = std::min(least, waiting(at.net, rule, across, rule.measure.of(at.net, at.s, across, 0)));
   });
   return least;
 }
 
-// The port with the fewest waiting flits. The search begins at a port that rotates by packet and differs between
-// routers. `notified`: a leaf counts the spine's queue where it is the longer one.
-Best shortest(const Network& net, const State& s, const Congestion& congestion, const DragonflyPlus& df,
-              const Rule& rule, const Packet& p, const Position& at, const Ports& ports, u32 vc_class, bool notified) {
+// The port with the fewest waiting flits. `notified`: a leaf counts the spine's queue where it is the longer one.
+Best shortest(const Position& at, const Congestion& congestion, const Rule& rule, const Offered<>& ports,
+              bool notified) {
   Best best;
   for (u32 n = 0; n < ports.count && best.congestion > 0; n++) {
-    const u32 k = ports.port[(p.source + p.sequence + at.router + n) % ports.count];
-    u32 flits = waiting(net, rule, net.port(at.router, k), congestion.of(at.router, k, vc_class));
-    if (notified) flits = std::max(flits, beyond_spine(net, s, df, rule, at, k));
-    if (flits < best.congestion) best = {k, flits};
+    const Hop& hop = ports.hop[(turn_of(at.packet, at.router, ports.count) + n) % ports.count];
+    u32 flits =
+        waiting(at.net, rule, at.net.port(at.router, hop.port), congestion.of(at.router, hop.port, hop.vc_class));
+    if (notified) flits = std::max(flits, beyond_spine(at, rule, hop.port));
+    if (flits < best.congestion) best = {hop, flits};
   }
   return best;
 }
 
 void route(const Network& net, State& s, Batch& b) {
-  const DragonflyPlus& df = as_dragonfly_plus(net);
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  Congestion congestion(net, s, rule.measure);
-  Ports onward, detours;
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const Position at = position(net, df, p, b.router[i]);
-    if (at.router == at.to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    congestion.begin(at.router);
-    list_onward(df, at, onward);
-    const u32 vc_class = onward_class(p, at);
-    const bool notified = rule.notified && at.leaf && !at.there();
-    const Best best = shortest(net, s, congestion, df, rule, p, at, onward, vc_class, notified);
-    if (best.congestion <= rule.threshold_flits) {
-      congestion.promise({best.port, vc_class}, p.flits);
-      choose(b, i, {best.port, vc_class});
-      continue;
-    }
-    list_detours(df, p, at, detours);
-    const Best other = shortest(net, s, congestion, df, rule, p, at, detours, 0, false);
-    const bool detour = other.port != kNone && (best.port == kNone || other.congestion <= rule.threshold_flits);
-    const Hop hop = detour ? Hop{other.port, 0} : Hop{best.port, vc_class};
-    congestion.promise(hop, p.flits);
-    choose(b, i, hop);
-  }
+  const auto& rule = static_cast<const Rule&>(*net.relation);
+  route_by_congestion(net, s, b, rule.measure, [&](const Head& from, const Congestion& congestion) {
+    const Position at(from);
+    Offered<> onward, detours;
+    offer_onward(at, onward);
+    const Best best = shortest(at, congestion, rule, onward, rule.notified && at.leaf && !at.there());
+    if (best.congestion <= rule.threshold_flits) return best.hop;
+    offer_detours(at, detours);
+    const Best other = shortest(at, congestion, rule, detours, false);
+    const bool leaves = best.hop.port == kNone || other.congestion <= rule.threshold_flits;
+    return leaves && other.hop.port != kNone ? other.hop : best.hop;
+  });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->threshold_flits = params.count("threshold_flits");
-  rule->notified = params.text("notifications") == "instant";
-  rule->measure = allocating_measure_of(params, net);
-  data = rule;
-  RoutingFacts facts{kClasses, kMostHops};
-  facts.remote = rule->notified;
-  facts.sequential = rule->measure.sequential;
-  return facts;
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+  rule.threshold_flits = params.count("threshold_flits");
+  rule.notified = params.text("notifications") == "instant";
+  rule.measure = allocating_measure_of(params, net);
+  return {.classes = kClasses, .max_hops = kMostHops, .remote = rule.notified};
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "fpar",
-      .summary = "onward ports with short queues first, then detours, decided anew at every router (FPAR)",
-      .topologies = {"dragonfly_plus"},
-      .params =
-          {integer("threshold_flits", 8, 0, 1 << 20, "flits",
+const Register<RoutingSpec> entry({
+    .name = "fpar",
+    .summary = "onward ports with short queues first, then detours, decided anew at every router (FPAR)",
+    .topologies = {"dragonfly_plus"},
+    .params = {integer(
+                   "threshold_flits", 8, 0, 1 << 20, "flits",
                    "waiting flits of a port that do not count as congestion; a round trip of the link is not counted"),
-           choice("notifications", "none", {"none", "instant"},
-                  "instant = leaves see the queues of the global links of their spines, as an oracle"),
-           congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = every_path;
-  spec.widest = true;
-  return spec;
-}());
+               choice("notifications", "none", {"none", "instant"},
+                      "instant = leaves see the queues of the global links of their spines, as an oracle"),
+               congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
+    .setup = with_rule<setup>,
+    .route = route,
+    .candidates = list_paths<true>,
+    .widest = true,
+});
 
 }  // namespace
 

@@ -9,9 +9,7 @@
 // a class, packets use channels in the order up, across, down. So there is no dependency cycle.
 #pragma once
 
-#include "simcore/routing/choice.hpp"
-#include "simcore/routing/congestion.hpp"
-#include "simcore/routing/relation.hpp"
+#include "simcore/routing/declared.hpp"
 #include "simcore/topology/dragonfly_plus.hpp"
 
 namespace flitgym::routing::dragonfly_plus {
@@ -19,45 +17,36 @@ namespace flitgym::routing::dragonfly_plus {
 constexpr u32 kClasses = 2, kMinimalHops = 3, kMostHops = 6;
 
 // The position of a packet.
-struct Position {
-  u32 router, to;  // this router, and the destination's
+struct Position : Head {
+  const DragonflyPlus& df;
   u32 group, source_group, to_group;
   bool leaf;  // this router is a leaf
+  explicit Position(const Head& at)
+      : Head(at), df(as_dragonfly_plus(net)), group(df.group(router)),
+        source_group(df.group(net.terminal_router[packet.source])), to_group(df.group(to)), leaf(df.is_leaf(router)) {}
   bool at_home() const { return group == source_group; }
   bool there() const { return group == to_group; }
   bool in_third_group() const { return !at_home() && !there(); }
 };
-inline Position position(const Network& net, const DragonflyPlus& df, const Packet& p, u32 router) {
-  const u32 to = net.terminal_router[p.destination];
-  return {router, to, df.group(router), df.group(net.terminal_router[p.source]), df.group(to), df.is_leaf(router)};
-}
 
-// VC class of a hop on the way to the destination. A packet reaches the destination's group after two hops, or after
-// three or more if it has come by way of a third group.
-inline u32 onward_class(const Packet& p, const Position& at) { return at.there() ? p.hops > 2 : at.in_third_group(); }
-
-// The router-local ports of a set, from which a rule chooses one.
-struct Ports {
-  u16 port[kMaxRadix];
-  u32 count = 0;
-  void add(u32 k) { port[count++] = static_cast<u16>(k); }
-};
-
-// Onward ports: minimal from here, with the class onward_class().
-inline void list_onward(const DragonflyPlus& df, const Position& at, Ports& ports) {
-  ports.count = 0;
-  df.each_minimal_port(at.router, at.to, [&](u32 k) { ports.add(k); });
+// Onward ports: minimal from here. A packet reaches the destination's group after two hops, or after three or more if
+// it has come by way of a third group.
+template <class Out>
+inline void offer_onward(const Position& at, Out&& out) {
+  const u32 vc_class = at.there() ? at.packet.hops > 2 : at.in_third_group();
+  at.df.each_minimal_port(at.router, at.to, [&](u32 k) { out(k, vc_class); });
 }
 
 // Detour ports, all in class 0. A leaf of the source group has the links to spines without a link to the destination's
 // group. A spine of the source group has the links to third groups. The first spine of a third group has all links
 // down.
-inline void list_detours(const DragonflyPlus& df, const Packet& p, const Position& at, Ports& ports) {
-  ports.count = 0;
+template <class Out>
+inline void offer_detours(const Position& at, Out&& out) {
+  const DragonflyPlus& df = at.df;
   if (at.there() || df.g < 3) return;
   if (at.in_third_group()) {
-    if (!at.leaf && p.hops == 2)
-      for (u32 k = 0; k < df.leaves; k++) ports.add(k);
+    if (!at.leaf && at.packet.hops == 2)
+      for (u32 k = 0; k < df.leaves; k++) out(k, 0u);
     return;
   }
   if (at.leaf) {
@@ -67,52 +56,38 @@ inline void list_detours(const DragonflyPlus& df, const Packet& p, const Positio
       for (u32 k = 0; k < df.links; k++) direct |= exits[k] / df.h == s;
       for (u32 q = s * df.h; q < (s + 1) * df.h && !direct; q++)
         elsewhere |= df.beyond[std::size_t{at.group} * df.spines * df.h + q] != kNone;
-      if (elsewhere) ports.add(df.p + s);
+      if (elsewhere) out(df.p + s, 0u);
     }
     return;
   }
   for (u32 k = df.leaves; k < df.leaves + df.h; k++)
-    if (const u32 beyond = df.group_beyond(at.router, k); beyond != kNone && beyond != at.to_group) ports.add(k);
+    if (const u32 beyond = df.group_beyond(at.router, k); beyond != kNone && beyond != at.to_group) out(k, 0u);
 }
 
 // The least congested port of a set. The search begins at a port that rotates by packet and differs between routers; a
 // tie goes to the first port found.
 struct Best {
-  u32 port = kNone, congestion = ~0u;
+  Hop hop = {kNone, 0};
+  u32 congestion = ~0u, index = 0;
 };
-inline Best least_congested(const Congestion& congestion, const Packet& p, u32 router, const Ports& ports,
-                            u32 vc_class) {
-  Best best;
-  const u32 turn = ports.count ? (p.source + p.sequence + router) % ports.count : 0;
-  for (u32 n = 0; n < ports.count && best.congestion > 0; n++) {
-    const u32 k = ports.port[turn + n < ports.count ? turn + n : turn + n - ports.count],
-              flits = congestion.of(router, k, vc_class);
-    if (flits < best.congestion) best = {k, flits};
-  }
-  return best;
+inline Best least_congested(const Head& at, const Congestion& congestion, const Offered<>& ports) {
+  if (ports.count == 0) return {};
+  const u32 vc_class = ports.hop[0].vc_class, turn = turn_of(at.packet, at.router, ports.count),
+            k = congestion.least(at.router, ports, ports.count, turn, vc_class);
+  return {ports.hop[k], congestion.of(at.router, ports[k], vc_class), k};
 }
 
-// All candidates of all routings here: the onward ports, then the detours.
-inline void every_path(const Network& net, State& s, Batch& b) {
-  const DragonflyPlus& df = as_dragonfly_plus(net);
-  Ports ports;
-  std::vector<u8> offered;
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const Position at = position(net, df, p, b.router[i]);
-    if (at.router == at.to) return offer(net.terminal_port[p.destination], kAnyClass);
-    offered.assign(net.radix, 0);
-    const auto offer_all = [&](u32 vc_class) {
-      for (u32 n = 0; n < ports.count; n++) {
-        const u32 k = ports.port[n];
-        if (!offered[k]) offer(k, vc_class);
-        offered[k] = 1;
-      }
+// Lists the onward ports, each of them once, and then the detours.
+template <bool kDetours>
+inline void list_paths(const Network& net, State& s, Batch& b) {
+  list_candidates(net, s, b, [&](const Head& from, auto&& offer) {
+    const Position at(from);
+    Offered<> all;
+    const auto offer_once = [&](u32 port, u32 vc_class) {
+      if (all.find(port) == all.count) all(port, vc_class), offer(port, vc_class);
     };
-    list_onward(df, at, ports);
-    offer_all(onward_class(p, at));
-    list_detours(df, p, at, ports);
-    offer_all(0);
+    offer_onward(at, offer_once);
+    if (kDetours) offer_detours(at, offer_once);
   });
 }
 

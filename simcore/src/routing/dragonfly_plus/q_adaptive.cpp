@@ -11,87 +11,33 @@ namespace flitgym::routing::dragonfly_plus::q_adaptive {
 
 namespace {
 
-struct Rule : QRule {
-  CongestionMeasure measure;
-  double queue_weight = 0;
-};
-
-struct Choice {
-  u32 port = kNone, vc_class = 0;
-  float value = kUnreachable;
-};
-
-struct Lookup {
-  const Network& net;
-  const State& s;
-  const Rule& rule;
-  const Position& at;
-  const float* row;
-  float estimate = kUnreachable;  // the least value of the table, without queues
-
-  void consider(const Ports& ports, u32 vc_class, Choice& best) {
-    for (u32 n = 0; n < ports.count; n++) {
-      const u32 k = ports.port[n], port = net.port(at.router, k);
-      const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, port, vc_class) *
-                                                       net.channels[port].flit_cycles * net.cycle_ns
-                                                 : 0;
-      const float learned = row[k - net.first_link[at.router]], value = learned + static_cast<float>(queue);
-      estimate = std::min(estimate, learned);
-      if (best.port == kNone || value < best.value) best = {k, vc_class, value};
-    }
-  }
-};
-
-void decide(const Network& net, State& s, const DragonflyPlus& df, const Rule& rule, Batch& b, u32 i,
-            const Position& at) {
-  const Packet& p = s.packets[b.packet[i]];
-  PacketDetail& detail = s.details[b.packet[i]];
-  Ports onward, detours;
-  list_onward(df, at, onward);
-  list_detours(df, p, at, detours);
-  Lookup look{net, s, rule, at, rule.table.row(s, at.router, at.to_group)};
-  Choice best, other;
-  look.consider(onward, onward_class(p, at), best);
-  look.consider(detours, 0, other);
-  if (p.hops > 0) detail.value = look.estimate;
-  const bool leaves = best.port == kNone || (other.port != kNone && (best.value - other.value) / best.value >=
-                                                                        static_cast<float>(rule.q_thld1));
-  if (leaves) best = other;
-  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon) {
-    const u32 n = below(route_draw(net, p, 1), onward.count + detours.count);
-    if (n < onward.count) best = {onward.port[n], onward_class(p, at)};
-    else best = {detours.port[n - onward.count], 0};
-  }
-  choose(b, i, {best.port, best.vc_class});
-}
-
-void route(const Network& net, State& s, Batch& b) {
-  const DragonflyPlus& df = as_dragonfly_plus(net);
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  const Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    PacketDetail& detail = s.details[b.packet[i]];
-    const Position at = position(net, df, p, b.router[i]);
-    detail.arrived = b.now;
+struct QAdaptive {
+  using Fact = bool;  // onward
+  using Rule = QueuedRule;
+  // Feedback goes back over a global link. The routers of the destination's group have no row for it.
+  static void begin(const Head& from, const Rule&) {
+    const Position at(from);
+    PacketDetail& detail = at.s.details[at.id];
+    detail.arrived = at.now;
     detail.row = at.to_group;
-    detail.value = -1.0f;  // no feedback
-    if (!at.there()) {
-      decide(net, s, df, rule, b, i, at);
-      continue;
-    }
-    // Feedback goes back over a global link. The routers of the destination's group have no row for it.
-    if (p.hops > 1 && !at.leaf) detail.value = 0.0f;
-    if (at.router == at.to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    Ports ports;
-    list_onward(df, at, ports);
-    const u32 vc_class = onward_class(p, at);
-    choose(b, i, {least_congested(congestion, p, at.router, ports, vc_class).port, vc_class});
+    detail.value = at.there() && at.packet.hops > 1 && !at.leaf ? 0.0f : -1.0f;
   }
-}
+  template <class Out>
+  static void offer(const Head& from, const Rule&, Out&& out) {
+    const Position at(from);
+    offer_onward(at, [&](u32 k, u32 vc_class) { out(k, vc_class, true); });
+    offer_detours(at, [&](u32 k, u32 vc_class) { out(k, vc_class, false); });
+  }
+  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<bool>& offered) {
+    const DragonflyPlus& df = as_dragonfly_plus(at.net);
+    const u32 group = df.group(at.to), n = offered.count;
+    if (df.group(at.router) == group)
+      return congestion.least(at.router, offered, n, turn_of(at.packet, at.router, n), offered.hop[0].vc_class);
+    const Learned best = prefer(at, rule, rule.table.row(at.s, at.router, group), offered);
+    if (at.packet.hops > 0) at.s.details[at.id].value = best.estimate;
+    return explores(at.net, at.s, rule, at.packet) ? below(route_draw(at.net, at.packet, 1), n) : best.index;
+  }
+};
 
 // Time without queueing, from `router` by `port` into the group.
 float first_estimate(const Network& net, u32 router, u32 group, u32 port) {
@@ -112,31 +58,24 @@ void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate(net, router, row, port); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  read_rates(params, *rule);
-  rule->measure = measure_of(params, net);
-  rule->queue_weight = params.real("queue_weight");
-  shape_table(net, *rule, as_dragonfly_plus(net).g, "q_adaptive: destination group x non-terminal port", initialise);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, QueuedRule& rule) {
+  read_queued(params, net, rule);
+  shape_table(net, rule, as_dragonfly_plus(net).g, "q_adaptive: destination group x non-terminal port", initialise);
   return {kClasses, kMostHops};
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "q_adaptive",
-      .summary = "Q-table per destination group over the candidates of FPAR (flitgym's own, after Kang et al.)",
-      .topologies = {"dragonfly_plus"},
-      .params = q_adaptive_params_with_queues(),
-      .setup = setup,
-      .route = route,
-      .learn = q_learn,
-  };
-  spec.candidates = every_path;
-  spec.operations = row_and_queue_operations;
-  spec.agent_can_choose = false;  // the relation `fpar` offers the same candidates
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "q_adaptive",
+    .summary = "Q-table per destination group over the candidates of FPAR (flitgym's own, after Kang et al.)",
+    .topologies = {"dragonfly_plus"},
+    .params = q_adaptive_params_with_queues(),
+    .setup = with_rule<setup>,
+    .route = route_declared<QAdaptive>,
+    .learn = q_learn,
+    .candidates = list_paths<true>,
+    .agent_can_choose = false,  // the relation `fpar` offers the same candidates
+    .operations = row_and_queue_operations,
+});
 
 }  // namespace
 

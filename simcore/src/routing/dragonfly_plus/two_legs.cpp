@@ -7,6 +7,7 @@
 // ugal      the source leaf compares the congestion of its least congested ports to the spines of both paths.
 // par       the spine of the source group decides again for a packet that is still minimal, among its own links
 //           (progressive: Jiang, Kim, Dally, ISCA 2009).
+#include "routing/two_legs.hpp"
 #include "routing/dragonfly_plus/paths.hpp"
 
 namespace flitgym::routing::dragonfly_plus::two_legs {
@@ -15,23 +16,14 @@ namespace {
 
 enum class Decision : u8 { kAlways, kSource, kProgressive };
 
-struct Rule : ComponentData {
-  Decision decision = Decision::kAlways;
-  bool by_leaf = false;
-  double threshold = 0, bias_flits = 0;
-  bool hop_weighted = false;
-  u32 candidates = 1;
+struct LegsRule : Diversion {
+  bool by_leaf = false;  // the intermediate is a leaf, else a group
   CongestionMeasure measure;
-  Kept<u32> intermediate;  // group, or with by_leaf the leaf
-
   u32 group(const DragonflyPlus& df, u32 middle) const { return by_leaf ? df.group(middle) : middle; }
-  bool diverts(double minimal, double detour) const {
-    return minimal > static_cast<double>(static_cast<i64>(threshold * detour)) + bias_flits;
-  }
 };
 
 // A random group, or leaf, outside the groups of source and destination; kNone if there is none.
-u32 draw_middle(const DragonflyPlus& df, const Rule& rule, const Position& at, u64 bits) {
+u32 draw_middle(const DragonflyPlus& df, const LegsRule& rule, const Position& at, u64 bits) {
   if (df.g < 3) return kNone;
   const u32 low = std::min(at.source_group, at.to_group), high = std::max(at.source_group, at.to_group);
   const u32 n = below(bits, (df.g - 2) * (rule.by_leaf ? df.leaves : 1));
@@ -42,195 +34,135 @@ u32 draw_middle(const DragonflyPlus& df, const Rule& rule, const Position& at, u
 }
 
 // Ports to the intermediate: up at a leaf of the source group, across at a spine of it, down at a spine of the third.
-void list_towards(const DragonflyPlus& df, const Rule& rule, u32 middle, const Position& at, Ports& ports) {
-  ports.count = 0;
+template <class Out>
+void offer_towards(const Position& at, const LegsRule& rule, u32 middle, Out&& out) {
+  const DragonflyPlus& df = at.df;
   const u32 group = rule.group(df, middle);
+  const auto offer = [&](u32 k) { out(k, 0u); };
   if (at.group == group) {
-    if (rule.by_leaf) ports.add(middle % df.size());
+    if (rule.by_leaf) offer(middle % df.size());
     else
-      for (u32 k = 0; k < df.leaves; k++) ports.add(k);
+      for (u32 k = 0; k < df.leaves; k++) offer(k);
   } else if (at.leaf) {
-    df.each_up(at.router, group, [&](u32 k) { ports.add(k); });
+    df.each_up(at.router, group, offer);
   } else {
-    df.each_across(at.router, group, [&](u32 k) { ports.add(k); });
+    df.each_across(at.router, group, offer);
   }
 }
 
 // Draws the rule's candidates, and returns the one whose path begins with the least congested port.
-u32 best_middle(const Network& net, const Congestion& congestion, const DragonflyPlus& df, const Rule& rule,
-                const Packet& p, const Position& at, Best& best) {
+u32 best_middle(const Position& at, const LegsRule& rule, const Congestion& congestion, Best& best) {
   u32 chosen = kNone;
-  Ports ports;
   for (u32 n = 0; n < rule.candidates; n++) {
-    const u32 middle = draw_middle(df, rule, at, route_draw(net, p, n));
+    const u32 middle = draw_middle(at.df, rule, at, route_draw(at.net, at.packet, n));
     if (middle == kNone) break;
-    list_towards(df, rule, middle, at, ports);
-    const Best found = least_congested(congestion, p, at.router, ports, 0);
+    Offered<> ports;
+    offer_towards(at, rule, middle, ports);
+    const Best found = least_congested(at, congestion, ports);
     if (chosen == kNone || found.congestion < best.congestion) chosen = middle, best = found;
   }
   return chosen;
 }
 
 // At the spine of the source group: a third group to which the spine has a link, by the least congested one.
-u32 middle_beyond(const Congestion& congestion, const DragonflyPlus& df, const Packet& p, const Position& at,
-                  Best& best) {
-  Ports ports;
-  list_detours(df, p, at, ports);
-  best = least_congested(congestion, p, at.router, ports, 0);
-  return best.port == kNone ? kNone : df.group_beyond(at.router, best.port);
+u32 middle_beyond(const Position& at, const Congestion& congestion, Best& best) {
+  Offered<> ports;
+  offer_detours(at, ports);
+  best = least_congested(at, congestion, ports);
+  return ports.count == 0 ? kNone : at.df.group_beyond(at.router, best.hop.port);
 }
 
-// Decides at the source leaf, or with PAR again at the spine of the source group.
-void decide(const Network& net, const Congestion& congestion, const DragonflyPlus& df, const Rule& rule,
-            const Position& at, Packet& p, u32& intermediate) {
-  const bool first = p.phase == kUndecided;
-  p.phase = kMinimal;
-  if (at.source_group == at.to_group) return;
-  Best detour;
-  const u32 middle =
-      first ? best_middle(net, congestion, df, rule, p, at, detour) : middle_beyond(congestion, df, p, at, detour);
-  if (middle == kNone) return;
-  if (rule.decision != Decision::kAlways) {
-    Ports ports;
-    list_onward(df, at, ports);
-    const Best minimal = least_congested(congestion, p, at.router, ports, 0);
-    const double hops = rule.hop_weighted ? kMinimalHops : 1, more = rule.hop_weighted ? kMostHops : 1;
-    if (!rule.diverts(minimal.congestion * hops, detour.congestion * more)) return;
+template <Decision kDecision> struct Legs {
+  using Rule = LegsRule;
+  // At the source leaf, or with PAR again at the spine of the source group.
+  static bool decides(const Head& from) {
+    const Position at(from);
+    const bool again = kDecision == Decision::kProgressive && at.packet.phase == kMinimal && at.at_home() && !at.leaf;
+    return !at.arrived() && (at.packet.phase == kUndecided || again);
   }
-  intermediate = middle;
-  take_detour(p);
-}
-
-Hop next_hop(const Congestion& congestion, const DragonflyPlus& df, const Rule& rule, const Position& at, Packet& p,
-             u32 intermediate) {
-  Ports ports;
+  static Leg decide(const Head& from, const Rule& rule, const Congestion& congestion, const Leg& now) {
+    const Position at(from);
+    const Leg minimal{kMinimal, now.middle};
+    if (at.source_group == at.to_group) return minimal;
+    Best detour;
+    const u32 middle =
+        now.phase == kUndecided ? best_middle(at, rule, congestion, detour) : middle_beyond(at, congestion, detour);
+    if (middle == kNone) return minimal;
+    if (kDecision != Decision::kAlways) {
+      Offered<> onward;
+      offer_onward(at, onward);
+      const Best direct = least_congested(at, congestion, onward);
+      const double hops = rule.hop_weighted ? kMinimalHops : 1, more = rule.hop_weighted ? kMostHops : 1;
+      if (!rule.diverts(direct.congestion * hops, detour.congestion * more)) return minimal;
+    }
+    return {kToIntermediate, middle};
+  }
   // The first spine of the third group begins the second leg if it has a link to the destination's group.
-  if (p.phase == kToIntermediate && at.in_third_group()) {
-    if (at.leaf) p.phase = kFromIntermediate;
-    else if (!rule.by_leaf) {
-      list_onward(df, at, ports);
-      if (ports.count > 0) p.phase = kFromIntermediate;
-    }
+  static void hops(const Head& from, const Rule& rule, Leg& leg, Offered<>& out) {
+    const Position at(from);
+    if (at.arrived()) return out(at.net.terminal_port[at.packet.destination], kAnyClass);
+    const bool may_end = at.in_third_group() && (at.leaf || !rule.by_leaf);
+    if (leg.phase != kToIntermediate || may_end) offer_onward(at, out);
+    if (leg.phase == kToIntermediate && out.count > 0) leg.phase = kFromIntermediate;
+    if (leg.phase == kToIntermediate) offer_towards(at, rule, leg.middle, out);
   }
-  if (p.phase == kToIntermediate) {
-    list_towards(df, rule, intermediate, at, ports);
-    return {least_congested(congestion, p, at.router, ports, 0).port, 0};
+  static u32 pick(const Head& at, const Rule&, const Congestion& congestion, const Offered<>& offered) {
+    return least_congested(at, congestion, offered).index;
   }
-  const u32 vc_class = onward_class(p, at);
-  list_onward(df, at, ports);
-  return {least_congested(congestion, p, at.router, ports, vc_class).port, vc_class};
+};
+
+template <bool kByLeaf, Decision kDecision>
+RoutingFacts setup(const Params& params, Network& net, LegsRule& rule) {
+  rule.by_leaf = kByLeaf;
+  rule.measure = allocating_measure_of(params, net);
+  rule.intermediate = declare_intermediate(net, !kByLeaf);
+  if (kDecision != Decision::kAlways) read_diversion(params, rule);
+  return {kClasses, kMostHops};
 }
 
-void route(const Network& net, State& s, Batch& b) {
-  const DragonflyPlus& df = as_dragonfly_plus(net);
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  u32* const intermediates = rule.intermediate.of(s);
-  Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    const Position at = position(net, df, p, b.router[i]);
-    if (at.router == at.to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const bool again = rule.decision == Decision::kProgressive && p.phase == kMinimal && at.at_home() && !at.leaf;
-    congestion.begin(at.router);
-    if (p.phase == kUndecided || again) decide(net, congestion, df, rule, at, p, intermediates[b.packet[i]]);
-    const Hop hop = next_hop(congestion, df, rule, at, p, intermediates[b.packet[i]]);
-    congestion.promise(hop, p.flits);
-    choose(b, i, hop);
-  }
+std::vector<ParamSpec> valiant_params() {
+  return {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")};
 }
-
-std::shared_ptr<Rule> make_rule(const Params& params, Network& net, Decision decision, bool by_leaf) {
-  auto rule = std::make_shared<Rule>();
-  rule->decision = decision;
-  rule->by_leaf = by_leaf;
-  rule->measure = allocating_measure_of(params, net);
-  rule->intermediate = declare_intermediate(net, !by_leaf);
-  return rule;
-}
-
-RoutingFacts facts_of(const Rule& rule) {
-  RoutingFacts facts{kClasses, kMostHops};
-  facts.sequential = rule.measure.sequential;
-  return facts;
-}
-
-template <bool kByLeaf>
-RoutingFacts setup_valiant(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  const auto rule = make_rule(params, net, Decision::kAlways, kByLeaf);
-  data = rule;
-  return facts_of(*rule);
+std::vector<ParamSpec> ugal_params() {
+  auto specs = diversion_params(2, false);
+  specs.push_back(allocation_param("greedy"));
+  return specs;
 }
 
 template <bool kByLeaf, Decision kDecision>
-RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  const auto rule = make_rule(params, net, kDecision, kByLeaf);
-  rule->threshold = params.real("threshold");
-  rule->bias_flits = params.real("bias_flits");
-  rule->hop_weighted = params.boolean("hop_weighted");
-  rule->candidates = params.count("candidates");
-  data = rule;
-  return facts_of(*rule);
-}
-
-std::vector<ParamSpec> ugal_params() {
-  return {
-      real("threshold", 2, 0, 1e6, "",
-           "the packet takes the non-minimal path if q_min > int(threshold x q_nonmin) + bias_flits"),
-      real("bias_flits", 0, -1e6, 1e6, "flits", "added to the non-minimal side of the comparison"),
-      flag("hop_weighted", false,
-           "multiply each congestion by the router-to-router hops of its path, as textbook UGAL does"),
-      integer("candidates", 1, 1, 15, "", "number of random intermediates compared; the least congested is taken"),
-      congestion_param(),
-      congestion_scope_of_paths_param("hybrid"),
-      allocation_param("greedy"),
-  };
-}
-
 RoutingSpec spec_of(RoutingSpec spec) {
   spec.topologies = {"dragonfly_plus"};
-  spec.route = route;
-  spec.candidates = every_path;
+  spec.setup = with_rule<setup<kByLeaf, kDecision>>;
+  spec.route = legs_route<Legs<kDecision>>;
+  spec.candidates = list_paths<true>;
   spec.agent_can_choose = false;  // the relation `fpar` offers the same candidates
   return spec;
 }
 
-const Register<RoutingSpec> valiant_group(spec_of({
+const Register<RoutingSpec> valiant_group(spec_of<false, Decision::kAlways>({
     .name = "valiant_group",
     .summary = "through a random group (VALg)",
-    .params = {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
-    .setup = setup_valiant<false>,
-    .route = nullptr,
+    .params = valiant_params(),
 }));
-const Register<RoutingSpec> valiant_router(spec_of({
+const Register<RoutingSpec> valiant_router(spec_of<true, Decision::kAlways>({
     .name = "valiant_router",
     .summary = "through a random leaf of another group (VALn)",
-    .params = {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
-    .setup = setup_valiant<true>,
-    .route = nullptr,
+    .params = valiant_params(),
 }));
-const Register<RoutingSpec> ugal_group(spec_of({
+const Register<RoutingSpec> ugal_group(spec_of<false, Decision::kSource>({
     .name = "ugal_group",
     .summary = "minimal or through a random group, by the queues of the source leaf (UGALg)",
     .params = ugal_params(),
-    .setup = setup_ugal<false, Decision::kSource>,
-    .route = nullptr,
 }));
-const Register<RoutingSpec> ugal_router(spec_of({
+const Register<RoutingSpec> ugal_router(spec_of<true, Decision::kSource>({
     .name = "ugal_router",
     .summary = "minimal or through a random leaf of another group, by the queues of the source leaf (UGALn)",
     .params = ugal_params(),
-    .setup = setup_ugal<true, Decision::kSource>,
-    .route = nullptr,
 }));
-const Register<RoutingSpec> par(spec_of({
+const Register<RoutingSpec> par(spec_of<false, Decision::kProgressive>({
     .name = "par",
     .summary = "UGALg, with a second decision at the spine of the source group (PAR)",
     .params = ugal_params(),
-    .setup = setup_ugal<false, Decision::kProgressive>,
-    .route = nullptr,
 }));
 
 }  // namespace

@@ -11,37 +11,26 @@ namespace flitgym::routing::graph::ecmp {
 
 namespace {
 
-struct Rule : ComponentData {
-  Flows flows;
+struct Ecmp : MinimalPorts {
+  struct Rule : ComponentData {
+    Flows flows;
+  };
+  static u32 select(const Head& at, const Rule& rule, const Congestion&, const Offered<>& offered) {
+    return rule.flows.index(at.net, rule.flows.name(at.net, at.s, at.id), at.router, offered.count);
+  }
 };
 
-void route(const Network& net, State& s, Batch& b) {
-  const Flows& flows = static_cast<const Rule&>(*net.routing).flows;
-  route_minimally(net, s, b, [&](u32 i, const u16* ports, u32 n) {
-    return ports[flows.index(net, flows.name(net, s, b.packet[i]), b.router[i], n)];
-  });
-}
-
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->flows = flows_of(params);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, Ecmp::Rule& rule) {
+  rule.flows = flows_of(params);
   return facts_of_minimal_paths(net);
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "ecmp",
-      .summary = "one shortest path per flow, selected by a hash at every router (ECMP)",
-      .params = {flow_param(), hash_param()},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = list_minimal_ports;
-  spec.agent_can_choose = false;  // the relation `minimal` offers the same candidates
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(minimal_paths<Ecmp>({
+    .name = "ecmp",
+    .summary = "one shortest path per flow, selected by a hash at every router (ECMP)",
+    .params = {flow_param(), hash_param()},
+    .setup = with_rule<setup>,
+}));
 
 }  // namespace
 

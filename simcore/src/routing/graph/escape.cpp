@@ -16,10 +16,10 @@ std::vector<u32> places(const std::vector<u32>& rank) {
   return place;
 }
 
-Ways ways_of(const Network& net, const Graph& g, const std::vector<u32>& place, const std::string& where) {
+UpDownHops up_down_hops(const Network& net, const Graph& g, const std::vector<u32>& place, const std::string& where) {
   const std::size_t n = net.routers;
   claim_memory(4 * n * n, where, "the paths between " + std::to_string(n) + " routers");
-  Ways ways{std::vector<u16>(n * n, kNoWay), std::vector<u16>(n * n, kNoWay)};
+  UpDownHops hops{std::vector<u16>(n * n, kNoHops), std::vector<u16>(n * n, kNoHops)};
   std::vector<u32> order(n), queue;
   for (u32 r = 0; r < n; r++) order[place[r]] = r;
   const auto each_upward = [&](u32 router, auto&& visit) {
@@ -29,29 +29,29 @@ Ways ways_of(const Network& net, const Graph& g, const std::vector<u32>& place, 
   };
   for (u32 to = 0; to < n; to++) {
     worked(2 * net.router_ports);
-    u16 *const down = &ways.down[to * n], *const any = &ways.any[to * n];
+    u16 *const down = &hops.down[to * n], *const any = &hops.any[to * n];
     queue.assign(1, to);
     down[to] = 0;
     for (std::size_t head = 0; head < queue.size(); head++)
       each_upward(queue[head], [&](u32 above) {
-        if (down[above] != kNoWay) return;
+        if (down[above] != kNoHops) return;
         down[above] = static_cast<u16>(down[queue[head]] + 1);
         queue.push_back(above);
       });
     for (const u32 router : order) {
       any[router] = down[router];
       each_upward(router, [&](u32 above) {
-        if (any[above] != kNoWay) any[router] = std::min<u16>(any[router], static_cast<u16>(any[above] + 1));
+        if (any[above] != kNoHops) any[router] = std::min<u16>(any[router], static_cast<u16>(any[above] + 1));
       });
     }
   }
-  return ways;
+  return hops;
 }
 
 u32 Escape::ports(const Network& net, u32 router, u32 input, u32 to, u16 (&found)[kMaxRadix]) const {
   const bool came_down = input != kNone && !leads_up(place, net.router_of_port(net.channels[input].peer), router);
   u32 n = 0;
-  each_port(net, links, place, ways, router, to, came_down, [&](u32 k) { found[n++] = static_cast<u16>(k); });
+  each_port(net, links, place, hops, router, to, came_down, [&](u32 k) { found[n++] = static_cast<u16>(k); });
   if (n == 0)  // only a restored snapshot can hold such a packet
     throw CoreError("routing." + net.routing_name + ": a packet at router " + net.router_name(router) + " has no path");
   return n;
@@ -91,9 +91,9 @@ Escape make_escape(const Network& net, const std::string& where) {
                           net.router_name(r) + " to router " + net.router_name(root));
     });
   escape.place = places(rank);
-  escape.ways = ways_of(net, links, escape.place, where);
-  for (const u16 hops : escape.ways.any)
-    if (hops != kNoWay) escape.longest = std::max<u32>(escape.longest, hops);
+  escape.hops = up_down_hops(net, links, escape.place, where);
+  for (const u16 hops : escape.hops.any)
+    if (hops != kNoHops) escape.longest = std::max<u32>(escape.longest, hops);
   return escape;
 }
 

@@ -10,76 +10,63 @@
 //
 // Differences from LetFlow: every router has a table, not only the leaf switches. LetFlow tests an age bit
 // periodically, while the table here has the exact time of the last packet.
-#include <algorithm>
-
 #include "routing/graph/flows.hpp"
 
 namespace flitgym::routing::graph::flowlet {
 
 namespace {
 
-struct Rule : ComponentData {
-  Flows flows;
-  u32 entries = 0, gap_cycles = 0;
-  Kept<u32> last;  // cycle of the last packet
-  Kept<u16> port;  // kNoPort: unused entry
-};
-
 constexpr u16 kNoPort = 0xffff;
 
-void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  u32* const lasts = rule.last.of(s);
-  u16* const kept = rule.port.of(s);
-  route_minimally(net, s, b, [&](u32 i, const u16* ports, u32 n) {
-    const u64 flow = rule.flows.name(net, s, b.packet[i]);
+struct Flowlet : MinimalPorts {
+  struct Rule : ComponentData {
+    Flows flows;
+    u32 entries = 0, gap_cycles = 0;
+    Kept<u32> last;  // cycle of the last packet
+    Kept<u16> port;  // kNoPort: unused entry
+  };
+  static u32 select(const Head& at, const Rule& rule, const Congestion&, const Offered<>& offered) {
+    if (offered.count == 1) return 0;
+    const u64 flow = rule.flows.name(at.net, at.s, at.id);
     const std::size_t entry =
-        std::size_t{b.router[i]} * rule.entries + rule.flows.index(net, flow, b.router[i], rule.entries);
-    u16& port = kept[entry];
-    const bool expired = port == kNoPort || b.now - lasts[entry] > rule.gap_cycles;
-    if (expired || std::find(ports, ports + n, port) == ports + n)
-      port = ports[below(route_draw(net, s.packets[b.packet[i]], 0), n)];
-    lasts[entry] = b.now;
-    return port;
-  });
-}
+        std::size_t{at.router} * rule.entries + rule.flows.index(at.net, flow, at.router, rule.entries);
+    u16& port = rule.port.of(at.s)[entry];
+    u32 &last = rule.last.of(at.s)[entry], k = offered.find(port);
+    if (port == kNoPort || at.now - last > rule.gap_cycles || k == offered.count)
+      k = below(route_draw(at.net, at.packet, 0), offered.count);
+    port = static_cast<u16>(offered[k]);
+    last = at.now;
+    return k;
+  }
+};
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->flows = flows_of(params);
-  rule->entries = params.count("entries");
-  rule->gap_cycles = static_cast<u32>(params.real("gap_ns") / net.cycle_ns);
+RoutingFacts setup(const Params& params, Network& net, Flowlet::Rule& rule) {
+  rule.flows = flows_of(params);
+  rule.entries = params.count("entries");
+  rule.gap_cycles = static_cast<u32>(params.real("gap_ns") / net.cycle_ns);
   MemoryShape shape;
   shape.per = Per::kRouter;
-  shape.columns = rule->entries;
+  shape.columns = rule.entries;
   shape.name = "flowlet_last";
   shape.meaning = "cycle of the last packet of each entry of the flowlet table";
-  rule->last = declare<u32>(net, shape);
+  rule.last = declare<u32>(net, shape);
   shape.name = "flowlet_port";
   shape.meaning = "router-local port of each entry of the flowlet table; 65535: unused";
   shape.fill = shape.highest = kNoPort;
-  rule->port = declare<u16>(net, shape);
-  data = rule;
+  rule.port = declare<u16>(net, shape);
   return facts_of_minimal_paths(net);
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "flowlet",
-      .summary = "a shortest path per flow, drawn again after each gap between its packets (LetFlow)",
-      .params = {flow_param(), hash_param(),
-                 real("gap_ns", 500, 0, 1e9, "ns",
-                      "least time without a packet that ends a flowlet at a router; LetFlow recommends about the "
-                      "round-trip time"),
-                 integer("entries", 1024, 1, 1 << 16, "", "size of the flowlet table of a router")},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = list_minimal_ports;
-  spec.agent_can_choose = false;  // the relation `minimal` offers the same candidates
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(minimal_paths<Flowlet>({
+    .name = "flowlet",
+    .summary = "a shortest path per flow, drawn again after each gap between its packets (LetFlow)",
+    .params = {flow_param(), hash_param(),
+               real("gap_ns", 500, 0, 1e9, "ns",
+                    "least time without a packet that ends a flowlet at a router; LetFlow recommends about the "
+                    "round-trip time"),
+               integer("entries", 1024, 1, 1 << 16, "", "size of the flowlet table of a router")},
+    .setup = with_rule<setup>,
+}));
 
 }  // namespace
 

@@ -7,54 +7,30 @@ namespace flitgym::routing::graph::minimal {
 
 namespace {
 
-struct Rule : ComponentData {
-  Pick pick = Pick::kPacket;
-  CongestionMeasure measure;
+struct Minimal : MinimalPorts {
+  struct Rule : ComponentData {
+    Pick pick = Pick::kPacket;
+    CongestionMeasure measure;
+  };
+  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
+    return pick_one(rule.pick, at, congestion, offered);
+  }
 };
 
-void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  const Graph& graph = graph_now(net, s);
-  Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
-    if (router == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    congestion.begin(router);
-    const Hop hop = {pick_minimal(net, graph, rule.pick, congestion, p, router, to, vc_class), vc_class};
-    congestion.promise(hop, p.flits);
-    choose(b, i, hop);
-  }
+RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
+  rule.pick = pick_of(params);
+  rule.measure = allocating_measure_of(params, net);
+  rule.measure.sequential &= rule.pick == Pick::kQueue;
+  return class_per_hop(net);
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->pick = pick_of(params);
-  rule->measure = allocating_measure_of(params, net);
-  rule->measure.sequential &= rule->pick == Pick::kQueue;
-  data = rule;
-  need_distances(net);
-  RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};
-  facts.minimal = true;
-  facts.sequential = rule->measure.sequential;
-  return facts;
-}
-
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "minimal",
-      .summary = "a shortest path; several are used in turns, by flow or by queue",
-      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = list_minimal_ports;
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(declared<Minimal>({
+    .name = "minimal",
+    .summary = "a shortest path; several are used in turns, by flow or by queue",
+    .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
+    .setup = with_rule<setup>,
+    .graph = true,
+}));
 
 }  // namespace
 

@@ -9,28 +9,19 @@ namespace flitgym::routing::graph::packet_spray {
 
 namespace {
 
-void route(const Network& net, State& s, Batch& b) {
-  route_minimally(net, s, b, [&](u32 i, const u16* ports, u32 n) {
-    return ports[below(route_draw(net, s.packets[b.packet[i]], 0), n)];
-  });
-}
+struct Spray : MinimalPorts {
+  using Rule = ComponentData;
+  static u32 select(const Head& at, const Rule&, const Congestion&, const Offered<>& offered) {
+    return below(route_draw(at.net, at.packet, 0), offered.count);
+  }
+};
 
-RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
-  return facts_of_minimal_paths(net);
-}
-
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "packet_spray",
-      .summary = "a random shortest path for each packet (random packet spraying)",
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = list_minimal_ports;
-  spec.agent_can_choose = false;  // the relation `minimal` offers the same candidates
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(minimal_paths<Spray>({
+    .name = "packet_spray",
+    .summary = "a random shortest path for each packet (random packet spraying)",
+    .setup = [](const Params&, Network& net,
+                std::shared_ptr<const ComponentData>&) { return facts_of_minimal_paths(net); },
+}));
 
 }  // namespace
 

@@ -15,78 +15,40 @@ namespace flitgym::routing::graph::q_adaptive {
 
 namespace {
 
-struct Rule : QRule {
-  CongestionMeasure measure;
-  double queue_weight = 0;
-  u32 deroutes = 2;
-};
-
-void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  const Graph& graph = graph_now(net, s);
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    PacketDetail& detail = s.details[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    const bool from_link = net.is_link(net.port(router, b.in_port[i]));
-    detail.value = from_link ? 0.0f : -1.0f;
-    detail.arrived = b.now;
-    detail.row = to;
-    if (router == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const float* const row = rule.table.row(s, router, to);
-    const u32 vc_class = hop_class(net, p), first = net.first_link[router];
-    u16 ports[kMaxRadix];
-    u32 n = 0, best = kNone, minimal = kNone;
-    float least = 0, least_minimal = 0, estimate = kUnreachable;
-    each_detour(net, graph, p, router, to, b.in_port[i], rule.deroutes, [&](u32 k, bool nearer) {
-      const u32 port = net.port(router, k);
-      const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, port, vc_class) *
-                                                       net.channels[port].flit_cycles * net.cycle_ns
-                                                 : 0;
-      const float value = row[k - first] + static_cast<float>(queue);
-      ports[n++] = static_cast<u16>(k);
-      estimate = std::min(estimate, row[k - first]);
-      if (best == kNone || value < least) best = k, least = value;
-      if (nearer && (minimal == kNone || value < least_minimal)) minimal = k, least_minimal = value;
-    });
-    if (from_link) detail.value = estimate;
-    u32 port = minimal;
-    if (best != minimal && (least_minimal - least) / least_minimal >= rule.q_thld1) port = best;
-    if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
-      port = ports[below(route_draw(net, p, 1), n)];
-    choose(b, i, {port, vc_class});
+struct QAdaptive {
+  using Fact = bool;  // leads nearer
+  struct Rule : QueuedRule {
+    u32 deroutes = 2;
+  };
+  static void begin(const Head& at, const Rule&) {
+    PacketDetail& detail = at.s.details[at.id];
+    detail.value = at.from_link() ? 0.0f : -1.0f;
+    detail.arrived = at.now;
+    detail.row = at.to;
   }
-}
-
-void candidates(const Network& net, State& s, Batch& b) {
-  const u32 deroutes = static_cast<const Rule&>(*net.relation).deroutes;
-  const Graph& graph = graph_now(net, s);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) return offer(net.terminal_port[p.destination], kAnyClass);
-    each_detour(net, graph, p, router, to, b.in_port[i], deroutes, [&](u32 k, bool) { offer(k, hop_class(net, p)); });
-  });
-}
+  template <class Out>
+  static void offer(const Head& at, const Rule& rule, Out&& out) {
+    const u32 vc_class = hop_class(at.net, at.packet);
+    each_detour(at, rule.deroutes, [&](u32 k, bool nearer) { out(k, vc_class, nearer); });
+  }
+  static u32 select(const Head& at, const Rule& rule, const Congestion&, const Offered<bool>& offered) {
+    const Learned best = prefer(at, rule, rule.table.row(at.s, at.router, at.to), offered);
+    if (at.from_link()) at.s.details[at.id].value = best.estimate;
+    return explores(at.net, at.s, rule, at.packet) ? below(route_draw(at.net, at.packet, 1), offered.count)
+                                                   : best.index;
+  }
+};
 
 void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  read_rates(params, *rule);
-  rule->measure = measure_of(params, net);
-  rule->queue_weight = params.real("queue_weight");
-  rule->deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
+RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
+  read_queued(params, net, rule);
+  rule.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   need_estimates(net);
-  shape_table(net, *rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
-  data = rule;
-  const u32 most = hops_in_all(net, rule->deroutes);
-  return {most, most};
+  shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
+  return class_per_hop(net, rule.deroutes);
 }
 
 std::vector<ParamSpec> params() {
@@ -96,22 +58,16 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "q_adaptive",
-      .summary =
-          "Q-table per destination router, with a bounded number of extra hops (flitgym's own, after Kang et al.)",
-      .params = params(),
-      .setup = setup,
-      .route = route,
-      .learn = q_learn,
-  };
-  spec.candidates = candidates;
-  spec.operations = row_and_queue_operations;
-  spec.agent_can_choose = false;  // the relation `detours` offers the same candidates
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(declared<QAdaptive>({
+    .name = "q_adaptive",
+    .summary = "Q-table per destination router, with a bounded number of extra hops (flitgym's own, after Kang et al.)",
+    .params = params(),
+    .setup = with_rule<setup>,
+    .learn = q_learn,
+    .agent_can_choose = false,  // the relation `detours` offers the same candidates
+    .graph = true,
+    .operations = row_and_queue_operations,
+}));
 
 }  // namespace
 

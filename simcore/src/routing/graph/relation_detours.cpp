@@ -13,46 +13,32 @@ struct Detours : ComponentData {
 
 void candidates(const Network& net, State& s, Batch& b) {
   const u32 deroutes = static_cast<const Detours&>(*net.relation).deroutes;
-  const Graph& graph = graph_now(net, s);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) return offer(net.terminal_port[p.destination], ejection_class(net, p));
-    u16 ports[kMaxRadix];
-    // `first`: index of the minimal port. If that port leads straight back, index of another port that leads nearer.
-    u32 n = 0, first = 0;
-    const u32 minimal = net.topology->minimal_port(net, graph, router, p);
-    each_detour(net, graph, p, router, to, b.in_port[i], deroutes, [&](u32 k, bool) {
-      if (k == minimal) first = n;
-      ports[n++] = static_cast<u16>(k);
-    });
-    offer(ports[first], hop_class(net, p));
-    for (u32 k = 0; k < n; k++)
-      if (k != first) offer(ports[k], hop_class(net, p));
+  list_requests(net, s, b, [&](const Head& at, auto&& offer) {
+    const Packet& p = at.packet;
+    if (at.arrived()) return offer(net.terminal_port[p.destination], ejection_class(net, p));
+    Offered<> all;
+    each_detour(at, deroutes, [&](u32 k, bool) { all(k, hop_class(net, p)); });
+    // If the minimal port leads straight back, another port that leads nearer comes first.
+    const u32 minimal = all.find(net.topology->minimal_port(net, graph_now(net, s), at.router, p));
+    if (minimal < all.count) std::rotate(all.hop, all.hop + minimal, all.hop + minimal + 1);
+    for (u32 k = 0; k < all.count; k++) offer(all[k], all.hop[k].vc_class);
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto relation = std::make_shared<Detours>();
-  const i64 deroutes = params.integer("deroutes");
-  relation->deroutes = deroutes < 0 ? 2 : static_cast<u32>(deroutes);
-  data = relation;
-  need_distances(net);
-  const u32 most = hops_in_all(net, relation->deroutes);
-  return {most, most};
+RoutingFacts setup(const Params& params, Network& net, Detours& relation) {
+  relation.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
+  return class_per_hop(net, relation.deroutes);
 }
 
-const Register<RelationSpec> entry([] {
-  RelationSpec spec{
-      .name = "detours",
-      .summary = "any port of a path with at most `deroutes` hops more than a minimal one; a VC class per hop",
-      .params = {integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2")},
-      .setup = setup,
-      .candidates = candidates,
-  };
-  spec.widest = spec.graph = true;
-  return spec;
-}());
+const Register<RelationSpec> entry({
+    .name = "detours",
+    .summary = "any port of a path with at most `deroutes` hops more than a minimal one; a VC class per hop",
+    .params = {integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2")},
+    .setup = with_rule<setup>,
+    .candidates = candidates,
+    .widest = true,
+    .graph = true,
+});
 
 }  // namespace
 

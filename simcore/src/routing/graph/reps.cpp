@@ -66,28 +66,23 @@ void acknowledge(const Network& net, State& s, const Rule& rule, const Graph& g,
   c[1] = (c[1] + 1) % rule.ring;
 }
 
-void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  const Graph& graph = graph_now(net, s);
-  u16* const entropies = rule.entropy.of(s);
-  u8* const marks = rule.marked.of(s);
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const bool arrived = b.router[i] == net.terminal_router[p.destination];
-    if (!arrived && p.hops == 0) entropies[b.packet[i]] = next_entropy(net, s, rule, p, b.now);
-    if (arrived && p.hops > 0 && !marks[b.packet[i]])
-      acknowledge(net, s, rule, graph, p, entropies[b.packet[i]], b.now);
+struct Reps : MinimalPorts {
+  using Rule = reps::Rule;
+  static void begin(const Head& at, const Rule& rule) {
+    u16& entropy = rule.entropy.of(at.s)[at.id];
+    if (!at.arrived() && at.packet.hops == 0) entropy = next_entropy(at.net, at.s, rule, at.packet, at.now);
+    if (at.arrived() && at.packet.hops > 0 && !rule.marked.of(at.s)[at.id])
+      acknowledge(at.net, at.s, rule, graph_now(at.net, at.s), at.packet, entropy, at.now);
   }
-  route_minimally(net, s, b, [&](u32 i, const u16* ports, u32 n) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u64 flow = mix64(u64{p.source} << 32 | p.destination) + entropies[b.packet[i]];
-    return ports[Flows{}.index(net, flow, b.router[i], n)];
-  });
-  for (u32 i = 0; i < b.count; i++) {
-    const u32 port = net.port(b.router[i], b.out_port[i]);
-    if (net.is_link(port) && rule.measure.of(net, s, port, b.out_class[i]) >= rule.mark_flits) marks[b.packet[i]] = 1;
+  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
+    const Packet& p = at.packet;
+    const u64 flow = mix64(u64{p.source} << 32 | p.destination) + rule.entropy.of(at.s)[at.id];
+    const u32 k = Flows{}.index(at.net, flow, at.router, offered.count);
+    if (congestion.of(at.router, offered[k], offered.hop[k].vc_class) >= rule.mark_flits)
+      rule.marked.of(at.s)[at.id] = 1;
+    return k;
   }
-}
+};
 
 void declare_rings(Network& net, Rule& rule) {
   std::vector<u32> terminals(net.routers);
@@ -99,59 +94,43 @@ void declare_rings(Network& net, Rule& rule) {
   }
   rule.row = kHeader + 2 * rule.ring;
   rule.per_router = most * rule.connections * rule.row;
-  MemoryShape shape;
-  shape.name = "reps_rings";
-  shape.meaning =
-      "terminal and connection x destination, next position, then entropy and cycle of its return for each position";
-  shape.per = Per::kRouter;
-  shape.rows = most * rule.connections;
-  shape.columns = rule.row;
-  shape.fill = kNone;
-  shape.or_none = true;
-  rule.rings = declare<u32>(net, shape);
-  MemoryShape packet;
-  packet.per = Per::kPacket;
-  packet.name = "reps_entropy";
-  packet.meaning = "entropy of the packet";
-  packet.highest = kEntropies - 1;
-  rule.entropy = declare<u16>(net, packet);
-  packet.name = "reps_marked";
-  packet.meaning = "1: the packet met a long queue";
-  packet.highest = 1;
-  rule.marked = declare<u8>(net, packet);
+  rule.rings = declare<u32>(net, {.name = "reps_rings",
+                                  .meaning = "terminal and connection x destination, next position, then entropy and "
+                                             "cycle of its return for each position",
+                                  .per = Per::kRouter,
+                                  .rows = most * rule.connections,
+                                  .columns = rule.row,
+                                  .fill = kNone,
+                                  .or_none = true});
+  rule.entropy = declare<u16>(
+      net,
+      {.name = "reps_entropy", .meaning = "entropy of the packet", .per = Per::kPacket, .highest = kEntropies - 1});
+  rule.marked = declare<u8>(
+      net, {.name = "reps_marked", .meaning = "1: the packet met a long queue", .per = Per::kPacket, .highest = 1});
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->measure = measure_of(params, net);
-  rule->connections = params.count("connections");
-  rule->ring = params.count("ring");
-  rule->mark_flits = params.count("mark_flits");
-  declare_rings(net, *rule);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+  rule.measure = measure_of(params, net);
+  rule.connections = params.count("connections");
+  rule.ring = params.count("ring");
+  rule.mark_flits = params.count("mark_flits");
+  declare_rings(net, rule);
   need_flights(net);
   RoutingFacts facts = facts_of_minimal_paths(net);
   facts.spreads = true;  // a router of the destination writes to the rings of the sender
   return facts;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "reps",
-      .summary = "a shortest path per packet; senders reuse the paths of packets that met no long queue (REPS)",
-      .params = {integer("ring", 8, 1, 64, "", "entropies that a sender keeps per connection"),
-                 integer("connections", 64, 1, 4096, "", "connections of a terminal with rings of their own"),
-                 integer("mark_flits", 20, 1, 1 << 20, "flits",
-                         "a packet is marked if it takes a port with at least this congestion"),
-                 congestion_param("both"), congestion_scope_param("port")},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = list_minimal_ports;
-  spec.agent_can_choose = false;  // the relation `minimal` offers the same candidates
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(minimal_paths<Reps>({
+    .name = "reps",
+    .summary = "a shortest path per packet; senders reuse the paths of packets that met no long queue (REPS)",
+    .params = {integer("ring", 8, 1, 64, "", "entropies that a sender keeps per connection"),
+               integer("connections", 64, 1, 4096, "", "connections of a terminal with rings of their own"),
+               integer("mark_flits", 20, 1, 1 << 20, "flits",
+                       "a packet is marked if it takes a port with at least this congestion"),
+               congestion_param("both"), congestion_scope_param("port")},
+    .setup = with_rule<setup>,
+}));
 
 }  // namespace
 

@@ -100,22 +100,20 @@ void route(const Network& net, State& s, Batch& b) {
 
 void candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const SourceRule&>(*net.relation);
-  const Graph& graph = graph_now(net, s);
   rule.hear(net, s, b.now);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], target = rule.target(net, s, b.packet[i], router);
-    if (target == router) return offer(net.terminal_port[p.destination], kAnyClass);
-    const u32 vc_class = hop_class(net, p);
+  list_requests(net, s, b, [&](const Head& at, auto&& offer) {
+    const Packet& p = at.packet;
+    const u32 target = rule.target(net, s, at.id, at.router);
+    if (target == at.router) return offer(net.terminal_port[p.destination], kAnyClass);
     if (p.phase == kUndecided) {
-      const Usable usable = rule.usable(net, s, p, router, b.now);
+      const Usable usable = rule.usable(net, s, p, at.router, b.now);
       if (usable.count && rule.deciders == Deciders::kRouters) return offer(usable.port[draw_path(net, p, usable)], 0u);
       for (u32 k = 0; k < usable.count; k++) offer(usable.port[k], 0);
       if (usable.count) return;
     }
     if (rule.deciders == Deciders::kSource)
-      return offer(rule.next_port(net, s, graph, b.packet[i], router, target), vc_class);
-    each_minimal(net, graph, router, target, [&](u32 k) { offer(k, vc_class); });
+      return offer(rule.next_port(net, s, graph_now(net, s), at.id, at.router, target), hop_class(net, p));
+    offer_minimal(at, target, offer);
   });
 }
 
@@ -138,67 +136,67 @@ ParamSpec choice_param() {
                 "destination (as ECMP)");
 }
 
-RoutingFacts setup_routing(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<SourceRule>();
+RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule) {
   const std::string& name = params.text("choice");
-  rule->choice = name == "learned"   ? SourceChoice::kLearned
-                 : name == "recycle" ? SourceChoice::kRecycle
-                 : name == "spray"   ? SourceChoice::kSpray
-                                     : SourceChoice::kFlow;
-  rule->sharpness = params.count("sharpness");
-  rule->mark_weight = params.real("mark_weight");
-  rule->memory_cycles = params.real("memory_ns") / net.cycle_ns;
-  data = rule;
-  return setup_source_rule(params, net, *rule);
+  rule.choice = name == "learned"   ? SourceChoice::kLearned
+                : name == "recycle" ? SourceChoice::kRecycle
+                : name == "spray"   ? SourceChoice::kSpray
+                                    : SourceChoice::kFlow;
+  rule.sharpness = params.count("sharpness");
+  rule.mark_weight = params.real("mark_weight");
+  rule.memory_cycles = params.real("memory_ns") / net.cycle_ns;
+  return setup_source_rule(params, net, rule);
 }
 
-RoutingFacts setup_relation(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<SourceRule>();
+RoutingFacts setup_relation(const Params& params, Network& net, SourceRule& rule) {
   const std::string& who = params.text("decisions");
-  rule->deciders = who == "source" ? Deciders::kSource : who == "both" ? Deciders::kBoth : Deciders::kRouters;
-  data = rule;
-  return setup_source_rule(params, net, *rule);
+  rule.deciders = who == "source" ? Deciders::kSource : who == "both" ? Deciders::kBoth : Deciders::kRouters;
+  return setup_source_rule(params, net, rule);
 }
 
-const Register<RoutingSpec> routing([] {
-  RoutingSpec spec{
-      .name = "source_paths",
-      .summary = "the source chooses one of several fixed paths, from returned delays and marks (after Spritz)",
-      .params = {choice_param(),
-                 integer("sharpness", 8, 0, 64, "", "choice=learned: power of the weights; 0 = equal weights"),
-                 real("mark_weight", 1, 0, 100, "",
-                      "choice=learned: part of its delay that a path whose packets are all marked counts as longer"),
-                 real("memory_ns", 2000, 1, 1e9, "ns",
-                      "choice=learned: time without a return after which half of the delay above that of an idle path "
-                      "is forgotten")},
-      .setup = setup_routing,
-      .route = route,
-  };
-  for (const ParamSpec& p : source_params()) spec.params.push_back(p);
-  spec.candidates = candidates;
-  spec.chosen = chosen;
-  spec.delivered = delivered;
-  spec.waypoint = waypoint;
-  spec.graph = true;
-  return spec;
-}());
-
-const Register<RelationSpec> relation([] {
-  RelationSpec spec{
-      .name = "source_paths",
-      .summary = "paths at the source, minimal or through an intermediate router; routers follow the path",
-      .params = source_params(),
-      .setup = setup_relation,
-      .candidates = candidates,
-  };
+std::vector<ParamSpec> routing_params() {
+  std::vector<ParamSpec> specs = source_params();
+  specs.insert(
+      specs.begin(),
+      {choice_param(), integer("sharpness", 8, 0, 64, "", "choice=learned: power of the weights; 0 = equal weights"),
+       real("mark_weight", 1, 0, 100, "",
+            "choice=learned: part of its delay that a path whose packets are all marked counts as longer"),
+       real("memory_ns", 2000, 1, 1e9, "ns",
+            "choice=learned: time without a return after which half of the delay above that of an idle path "
+            "is forgotten")});
+  return specs;
+}
+std::vector<ParamSpec> params_of_relation() {
+  std::vector<ParamSpec> specs = source_params();
   for (const ParamSpec& p : relation_params())
-    if (p.key == "decisions") spec.params.push_back(p);
-  spec.chosen = chosen;
-  spec.delivered = delivered;
-  spec.waypoint = waypoint;
-  spec.graph = true;
-  return spec;
-}());
+    if (p.key == "decisions") specs.push_back(p);
+  return specs;
+}
+
+const Register<RoutingSpec> routing({
+    .name = "source_paths",
+    .summary = "the source chooses one of several fixed paths, from returned delays and marks (after Spritz)",
+    .params = routing_params(),
+    .setup = with_rule<setup_routing>,
+    .route = route,
+    .candidates = candidates,
+    .chosen = chosen,
+    .delivered = delivered,
+    .waypoint = waypoint,
+    .graph = true,
+});
+
+const Register<RelationSpec> relation({
+    .name = "source_paths",
+    .summary = "paths at the source, minimal or through an intermediate router; routers follow the path",
+    .params = params_of_relation(),
+    .setup = with_rule<setup_relation>,
+    .candidates = candidates,
+    .chosen = chosen,
+    .delivered = delivered,
+    .waypoint = waypoint,
+    .graph = true,
+});
 
 }  // namespace
 

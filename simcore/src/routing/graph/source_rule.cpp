@@ -71,7 +71,7 @@ void SourceRule::settle(const Network& net, State& s, const Batch& b, u32 i) con
       path.of(s)[id] = static_cast<u8>(k);
       if (list.middle[k] != kNone) {
         intermediate.of(s)[id] = list.middle[k];
-        take_detour(p);
+        p.phase = kToIntermediate;
       }
       const SourceMemory::Row row = memory.open(net, s, p.source, to);
       row.keys[1] = b.now;
@@ -146,24 +146,20 @@ RoutingFacts setup_source_rule(const Params& params, Network& net, SourceRule& r
   rule.returns.setup(net);
   rule.memory.setup(net);
   rule.intermediate = declare_intermediate(net);
-  MemoryShape shape;
-  shape.per = Per::kPacket;
-  shape.name = "source_decided";
-  shape.meaning = "cycle in which the source chose the path of the packet";
-  rule.decided = declare<u32>(net, shape);
-  shape.name = "source_marked";
-  shape.meaning = "1: the packet met a long queue";
-  shape.highest = 1;
-  rule.marked = declare<u8>(net, shape);
-  shape.name = "source_path";
-  shape.meaning = "number of the packet's path; 255: none";
-  shape.fill = shape.highest = kNoPath;
-  rule.path = declare<u8>(net, shape);
+  rule.decided = declare<u32>(net, {.name = "source_decided",
+                                    .meaning = "cycle in which the source chose the path of the packet",
+                                    .per = Per::kPacket});
+  rule.marked = declare<u8>(
+      net, {.name = "source_marked", .meaning = "1: the packet met a long queue", .per = Per::kPacket, .highest = 1});
+  rule.path = declare<u8>(net, {.name = "source_path",
+                                .meaning = "number of the packet's path; 255: none",
+                                .per = Per::kPacket,
+                                .fill = kNoPath,
+                                .highest = kNoPath});
   // After a failure, the first hop of a path may lead away from its next router.
   const u32 hops = hops_in_all(net, longest_path(net) + (net.graphs.size() > 1));
-  RoutingFacts facts{hops, hops};
-  facts.spreads = true;  // a terminal of the destination writes to the memory of the source
-  return facts;
+  // A terminal of the destination writes to the memory of the source.
+  return {.classes = hops, .max_hops = hops, .spreads = true};
 }
 
 }  // namespace flitgym::routing::graph

@@ -4,216 +4,97 @@
 // twice the diameter.
 #include <algorithm>
 
+#include "routing/two_legs.hpp"
 #include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::two_legs {
 
 namespace {
 
-struct Rule : ComponentData {
-  Pick pick = Pick::kPacket;
-  CongestionMeasure measure;
-  double bias_flits = 0;
-  u32 candidates = 1;
-  bool always = false;
-  Kept<u32> intermediate;
-};
-
 // A random router other than the packet's source and destination router.
-u32 draw_middle(const Network& net, const Packet& p, u32 router, u32 to, u32 k) {
-  const u32 low = std::min(router, to), high = std::max(router, to);
-  if (net.routers < 3) return kNone;
-  u32 middle = below(route_draw(net, p, k), net.routers - 2);
+u32 draw_middle(const Head& at, u32 k) {
+  const u32 low = std::min(at.router, at.to), high = std::max(at.router, at.to);
+  if (at.net.routers < 3) return kNone;
+  u32 middle = below(route_draw(at.net, at.packet, k), at.net.routers - 2);
   if (middle >= low) middle++;
   if (middle >= high) middle++;
   return middle;
 }
 
-// The intermediate router of the packet, or kNone for a minimal path. A router that failures have cut off is skipped.
-u32 decide(const Network& net, const Congestion& congestion, const Graph& g, const Rule& rule, const Packet& p,
-           u32 router, u32 to) {
-  const u32 direct = distance(net, g, router, to);
-  const u32 port = rule.always ? 0 : pick_minimal(net, g, rule.pick, congestion, p, router, to, 0);
-  double least = 0;
-  u32 chosen = kNone;
-  for (u32 k = 0; k < rule.candidates; k++) {
-    const u32 middle = draw_middle(net, p, router, to, k);
-    if (middle == kNone) return kNone;
-    const u32 hops = distance(net, g, router, middle);
-    if (hops > g.diameter) continue;
-    if (rule.always) return middle;
-    const u32 first = pick_minimal(net, g, rule.pick, congestion, p, router, middle, 0);
-    const double weight =
-        (hops + distance(net, g, middle, to)) * static_cast<double>(congestion.of(router, first, 0, first == port)) +
-        rule.bias_flits;
-    const double minimal = direct * static_cast<double>(congestion.of(router, port, 0, first == port));
-    if (weight >= minimal || (chosen != kNone && weight >= least)) continue;
-    least = weight;
-    chosen = middle;
-  }
-  return chosen;
-}
-
-// The router that the packet is heading for. At the intermediate router the second leg begins.
-u32 target(Packet& p, u32 intermediate, u32 router, u32 to) {
-  if (p.phase == kToIntermediate && router == intermediate) p.phase = kFromIntermediate;
-  return p.phase == kToIntermediate ? intermediate : to;
-}
-
-void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  const Graph& graph = graph_now(net, s);
-  u32* const intermediates = rule.intermediate.of(s);
-  Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    u32& intermediate = intermediates[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
-    if (router == to && p.phase != kToIntermediate) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    congestion.begin(router);
-    if (p.phase == kUndecided) {
-      p.phase = kMinimal;
-      if (const u32 middle = decide(net, congestion, graph, rule, p, router, to); middle != kNone) {
-        intermediate = middle;
-        take_detour(p);
-      }
-    }
-    // Failures may have cut the intermediate router off.
-    if (p.phase == kToIntermediate && net.damaged && distance(net, graph, router, intermediate) > graph.diameter)
-      p.phase = kFromIntermediate;
-    const u32 next = target(p, intermediate, router, to);
-    const Hop hop = next == router
-                        ? ejection(net, p)
-                        : Hop{pick_minimal(net, graph, rule.pick, congestion, p, router, next, vc_class), vc_class};
-    congestion.promise(hop, p.flits);
-    choose(b, i, hop);
-  }
-}
-
-// ---- The relation: minimal ports, and the first ports of the paths through the routers that the packet draws ----
-
-void candidates(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.relation);
-  const Graph& graph = graph_now(net, s);
-  const u32* const intermediates = rule.intermediate.of(s);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    Packet p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
-    const u32 bound = p.phase == kUndecided ? to : target(p, intermediates[b.packet[i]], router, to);
-    if (router == bound) return offer(net.terminal_port[p.destination], kAnyClass);
-    std::vector<u8> offered(net.radix, 0);
-    const auto once = [&](u32 k) {
-      if (!offered[k]) offer(k, vc_class);
-      offered[k] = 1;
-    };
-    u32 detours = 0;
-    const auto offer_detours = [&] {
-      for (u32 k = 0; p.phase == kUndecided && k < rule.candidates; k++)
-        if (const u32 middle = draw_middle(net, p, router, to, k);
-            middle != kNone && distance(net, graph, router, middle) <= graph.diameter) {
-          each_minimal(net, graph, router, middle, once);
-          detours++;
-        }
-    };
-    if (rule.always) offer_detours();
-    if (detours == 0) each_minimal(net, graph, router, bound, once);
-    if (!rule.always) offer_detours();
-  });
-}
-
-// Records a choice that was made outside the routing: minimal if the port is minimal, else through the first drawn
-// router to which the port leads.
-void chosen(const Network& net, State& s, Batch& b, u32 i) {
-  const auto& rule = static_cast<const Rule&>(*net.relation);
-  const Graph& graph = graph_now(net, s);
-  Packet& p = s.packets[b.packet[i]];
-  u32& intermediate = rule.intermediate.of(s)[b.packet[i]];
-  const u32 router = b.router[i], to = net.terminal_router[p.destination];
-  if (p.phase != kUndecided) {
-    target(p, intermediate, router, to);
-    return;
-  }
-  p.phase = kMinimal;
-  if (router == to) return;
-  const auto leads = [&](u32 end) {
-    bool found = false;
-    each_minimal(net, graph, router, end, [&](u32 k) { found |= k == b.out_port[i]; });
-    return found;
+struct Legs {
+  struct Rule : Weights {
+    Pick pick = Pick::kPacket;
+    CongestionMeasure measure;
+    u32 candidates = 1;
+    bool always = false;
+    Kept<u32> intermediate;
   };
-  if (!rule.always && leads(to)) return;
-  for (u32 k = 0; k < rule.candidates; k++) {
-    const u32 middle = draw_middle(net, p, router, to, k);
-    if (middle == kNone || distance(net, graph, router, middle) > graph.diameter || !leads(middle)) continue;
-    intermediate = middle;
-    take_detour(p);
-    return;
+  static bool decides(const Head& at) { return at.packet.phase == kUndecided && !at.arrived(); }
+  static u32 distance(const Head& at, u32 from, u32 to) {
+    return flitgym::distance(at.net, graph_now(at.net, at.s), from, to);
   }
-}
+  static bool cut_off(const Head& at, u32 middle) {
+    return distance(at, at.router, middle) > graph_now(at.net, at.s).diameter;
+  }
+  template <class Visit>
+  static void paths(const Head& at, const Rule& rule, const Leg& now, Visit&& visit) {
+    bool any = false;
+    if (!rule.always) visit(Leg{kMinimal, now.middle});
+    for (u32 k = 0; k < rule.candidates; k++)
+      if (const u32 middle = draw_middle(at, k); middle != kNone && !cut_off(at, middle))
+        visit(Leg{kToIntermediate, middle}), any = true;
+    if (rule.always && !any) visit(Leg{kMinimal, now.middle});
+  }
+  template <class Out>
+  static void hops(const Head& at, const Rule&, Leg& leg, Out&& out) {
+    if (leg.phase == kToIntermediate && (at.router == leg.middle || (at.net.damaged && cut_off(at, leg.middle))))
+      leg.phase = kFromIntermediate;
+    const u32 to = leg.phase == kToIntermediate ? leg.middle : at.to;
+    if (at.router == to) out(at.net.terminal_port[at.packet.destination], kAnyClass);
+    else offer_minimal(at, to, out);
+  }
+  static u32 pick(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
+    return pick_one(rule.pick, at, congestion, offered);
+  }
+  static Leg decide(const Head& at, const Rule& rule, const Congestion& congestion, const Leg& now) {
+    return rule.always ? first_path<Legs>(at, rule, now) : lightest_path<Legs>(at, rule, congestion, now);
+  }
+};
 
-RoutingFacts facts_of(Network& net, const Rule& rule) {
+template <bool kAlways>
+RoutingFacts setup(const Params& params, Network& net, Legs::Rule& rule) {
+  rule.always = kAlways;
+  rule.pick = pick_of(params);
+  rule.measure = allocating_measure_of(params, net);
+  if (kAlways) {
+    rule.measure.sequential &= rule.pick == Pick::kQueue;
+  } else {
+    rule.bias = params.real("bias_flits");
+    rule.candidates = params.count("candidates");
+  }
+  rule.intermediate = declare_intermediate(net);
   need_distances(net);
-  const u32 hops = hops_in_all(net, longest_path(net));
-  RoutingFacts facts{hops, hops};
-  facts.sequential = rule.measure.sequential;
-  return facts;
+  return class_per_hop(net, longest_path(net));
 }
 
-RoutingFacts setup_valiant(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->always = true;
-  rule->pick = pick_of(params);
-  rule->measure = allocating_measure_of(params, net);
-  rule->measure.sequential &= rule->pick == Pick::kQueue;
-  rule->intermediate = declare_intermediate(net);
-  data = rule;
-  return facts_of(net, *rule);
-}
-
-RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  rule->pick = pick_of(params);
-  rule->measure = allocating_measure_of(params, net);
-  rule->bias_flits = params.real("bias_flits");
-  rule->candidates = params.count("candidates");
-  rule->intermediate = declare_intermediate(net);
-  data = rule;
-  return facts_of(net, *rule);
-}
-
-const Register<RoutingSpec> valiant([] {
-  RoutingSpec spec{
-      .name = "valiant",
-      .summary = "shortest paths through a random router (VAL)",
-      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
-      .setup = setup_valiant,
-      .route = route,
-  };
-  spec.candidates = candidates;
-  spec.chosen = chosen;
-  spec.graph = true;
-  return spec;
-}());
-
-const Register<RoutingSpec> ugal([] {
-  RoutingSpec spec{
-      .name = "ugal",
-      .summary = "a shortest path, or two through a random router, by the queues of the source router (UGAL)",
-      .params = {pick_param("packet"),
-                 real("bias_flits", 0, -1e6, 1e6, "flits x hops",
-                      "added to the weight of the path through a random router"),
-                 congestion_param("both"), congestion_scope_of_paths_param("port"), allocation_param("greedy"),
-                 integer("candidates", 1, 1, 15, "", "number of random intermediates compared")},
-      .setup = setup_ugal,
-      .route = route,
-  };
-  spec.candidates = candidates;
-  spec.chosen = chosen;
-  spec.graph = true;
-  return spec;
-}());
+const Register<RoutingSpec> valiant(routing::two_legs<Legs>({
+    .name = "valiant",
+    .summary = "shortest paths through a random router (VAL)",
+    .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
+    .setup = with_rule<setup<true>>,
+    .graph = true,
+}));
+const Register<RoutingSpec> ugal(routing::two_legs<Legs>({
+    .name = "ugal",
+    .summary = "a shortest path, or two through a random router, by the queues of the source router (UGAL)",
+    .params = {pick_param("packet"),
+               real("bias_flits", 0, -1e6, 1e6, "flits x hops",
+                    "added to the weight of the path through a random router"),
+               congestion_param("both"), congestion_scope_of_paths_param("port"), allocation_param("greedy"),
+               integer("candidates", 1, 1, 15, "", "number of random intermediates compared")},
+    .setup = with_rule<setup<false>>,
+    .graph = true,
+}));
 
 }  // namespace
 

@@ -58,22 +58,17 @@ void route(const Network& net, State& s, Batch& b) {
 
 RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
   const HammingMesh& hm = as_hammingmesh(net);
-  RoutingFacts facts{2, hm.axes[0].longest() + hm.axes[1].longest()};
-  facts.minimal = true;
-  return facts;
+  return {.classes = 2, .max_hops = hm.axes[0].longest() + hm.axes[1].longest(), .minimal = true};
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "dimension_order",
-      .summary = "along the row, then along the column; in each by the board or by the switches (DOR)",
-      .topologies = {"hammingmesh"},
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = only_candidate<route>;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "dimension_order",
+    .summary = "along the row, then along the column; in each by the board or by the switches (DOR)",
+    .topologies = {"hammingmesh"},
+    .setup = setup,
+    .route = route,
+    .candidates = only_candidate<route>,
+});
 
 }  // namespace
 

@@ -16,7 +16,6 @@
 // Class 0 leads to the intermediate router, in ascending dimensions. Class 1 is used from there on and on minimal
 // paths, in dimension order.
 #include "routing/hyperx/incremental.hpp"
-#include "routing/hyperx/legs.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::clos_ad {
@@ -25,81 +24,94 @@ namespace {
 
 struct Rule : WeightRule {};
 
-struct Middle {
-  u32 port = kNone;  // kNone: stay
-  double congestion = 0;
+// Calls out(port, vc_class, phase) for each candidate, with the phase of a packet that takes it. An undecided packet
+// may take the direct links of the first unaligned dimension on class 1, and the other links of that dimension on class
+// 0. A packet on its way to the intermediate router may begin the second leg, by its direct link on class 1. It may
+// also take any link of a later unaligned dimension on class 0.
+template <class Out>
+void offer(const Head& at, Out&& out) {
+  const HyperX& hx = as_hyperx(at.net);
+  const u64 difference = hx.difference(at.router, at.to);
+  const u32 lowest = hx.first_unaligned(difference);
+  if (at.packet.phase == kUndecided) {
+    const u32 direct = hx.port_towards(at.router, at.to, lowest, 0), end = direct + hx.links[lowest];
+    for (u32 port = direct; port < end; port++) out(port, 1u, kMinimal);
+    for (u32 port = hx.base[lowest]; port < hx.end_of(lowest); port++)
+      if (port < direct || port >= end) out(port, 0u, kToIntermediate);
+    return;
+  }
+  const bool detours = at.packet.phase == kToIntermediate;
+  out(hx.dor_port(at.router, at.to, at.packet), 1u, detours ? kFromIntermediate : at.packet.phase);
+  for (u64 rest = detours ? difference : 0; rest;) {
+    const u32 k = hx.first_unaligned(rest), came_by = hx.dimension_of_port[at.in_port];
+    rest = hx.without(rest, k);
+    if (came_by == HyperX::kNoDimension || k > came_by)
+      for (u32 port = hx.base[k]; port < hx.end_of(k); port++) out(port, 0u, kToIntermediate);
+  }
+}
+
+struct Shortest {
+  u32 port;  // kNone: stay
+  double congestion;
 };
 
 // The shortest queue of dimension k. Ties are broken at random, with a separate draw for each dimension that the packet
 // perturbs at this router.
-Middle shortest(const Network& net, const HyperX& hx, const Congestion& congestion, const Packet& p, u32 router, u32 k,
-                bool may_stay) {
+Shortest shortest(const Head& at, const Congestion& congestion, u32 k, bool may_stay) {
+  const HyperX& hx = as_hyperx(at.net);
   Best best;
   double sum = 0;
   for (u32 port = hx.base[k]; port < hx.end_of(k); port++) {
-    const double q = congestion.of(router, port, 0);
+    const double q = congestion.of(at.router, port, 0);
     sum += q;
     best.consider({port, 0}, q, false);
   }
-  const double mean = sum / (hx.end_of(k) - hx.base[k]);
-  if (may_stay) best.consider({kNone, 0}, mean, false);
-  const Hop hop = best.pick(draw(net.seed, route_draw(net, p, 15), k));
-  return {hop.port, best.weight()};
+  if (may_stay) best.consider({kNone, 0}, sum / (hx.end_of(k) - hx.base[k]), false);
+  return {best.pick(draw(at.net.seed, route_draw(at.net, at.packet, 15), k)).port, best.weight()};
 }
 
-// Next hop of a packet on its way to the intermediate router. `first` is the lowest dimension that the packet may still
-// perturb. If the packet stays in all of them, this router is the intermediate router and the second leg begins.
-Hop towards_middle(const Network& net, const HyperX& hx, const Congestion& congestion, Packet& p, u32 router, u32 to,
-                   u32 first) {
-  for (u64 rest = hx.difference(router, to); rest;) {
-    const u32 k = hx.first_unaligned(rest);
-    rest = hx.without(rest, k);
-    if (k < first) continue;
-    if (const Middle middle = shortest(net, hx, congestion, p, router, k, true); middle.port != kNone)
-      return {middle.port, 0};
+Hop select(const Head& at, const Rule& rule, const Congestion& congestion) {
+  const HyperX& hx = as_hyperx(at.net);
+  const u64 difference = hx.difference(at.router, at.to);
+  const u32 k = hx.first_unaligned(difference), direct = hx.dor_port(at.router, at.to, at.packet);
+  if (at.packet.phase == kToIntermediate) {
+    // The first of the later dimensions in which the packet does not stay. If it stays in all of them, this router is
+    // the intermediate router.
+    for (u64 rest = difference; rest;) {
+      const u32 next = hx.first_unaligned(rest);
+      rest = hx.without(rest, next);
+      if (next <= hx.dimension_of_port[at.in_port]) continue;
+      if (const u32 port = shortest(at, congestion, next, true).port; port != kNone) return {port, 0};
+    }
+  } else if (at.packet.phase == kUndecided) {
+    const u32 h = hx.distance(difference);
+    const Shortest detour = shortest(at, congestion, k, false);
+    // The shortest queue is that of a direct link.
+    if (detour.port - hx.port_towards(at.router, at.to, k, 0) < hx.links[k]) return {detour.port, 1};
+    const double minimal = rule.minimal(h, congestion.of(at.router, direct, 1));
+    if (rule.nonminimal(h, 2 * h, detour.congestion) < minimal - kWeightTolerance) return {detour.port, 0};
   }
-  p.phase = kFromIntermediate;
-  return follow_hyperx_legs(net, hx, p, kNone, router);
+  return {direct, 1};
 }
 
-Hop decide(const Network& net, const HyperX& hx, const Rule& rule, const Congestion& congestion, Packet& p, u32 router,
-           u32 to) {
-  const u64 difference = hx.difference(router, to);
-  const u32 h = hx.distance(difference), k = hx.first_unaligned(difference),
-            direct = hx.port_towards(router, to, k, hx.link_of(p, k));
-  const Middle middle = shortest(net, hx, congestion, p, router, k, false);
-  const double minimal = rule.minimal(h, congestion.of(router, direct, 1));
-  p.phase = kMinimal;
-  // The shortest queue is that of a direct link.
-  if (middle.port - hx.port_towards(router, to, k, 0) < hx.links[k]) return {middle.port, 1};
-  if (rule.nonminimal(h, 2 * h, middle.congestion) >= minimal - kWeightTolerance) return {direct, 1};
-  take_detour(p);
-  return {middle.port, 0};
+void take(const Head& at, const Hop& hop) {
+  offer(at, [&, phase = at.packet.phase](u32 port, u32 vc_class, Phase next) {
+    if (at.packet.phase == phase && port == hop.port && vc_class == hop.vc_class) at.packet.phase = next;
+  });
 }
 
 void route(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  Congestion congestion(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination],
-              in_dimension = hx.dimension_of_port[b.in_port[i]];
-    congestion.begin(router);
-    Hop hop;
-    if (p.phase == kUndecided && router != to) hop = decide(net, hx, rule, congestion, p, router, to);
-    else if (p.phase == kToIntermediate) hop = towards_middle(net, hx, congestion, p, router, to, in_dimension + 1);
-    else hop = follow_hyperx_legs(net, hx, p, kNone, router);
-    congestion.promise(hop, p.flits);
-    choose(b, i, hop);
-  }
+  const auto& rule = static_cast<const Rule&>(*net.relation);
+  route_by_congestion(net, s, b, rule.measure, [&](const Head& at, const Congestion& congestion) {
+    const Hop hop = select(at, rule, congestion);
+    take(at, hop);
+    return hop;
+  });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  read_weight(params, net, *rule, false);
-  data = rule;
-  return weighing({2, 2 * as_hyperx(net).dimensions}, *rule);
+RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+  read_weight(params, net, rule, false);
+  return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
 // The comparison gives a detour twice the hops of the minimal path. A detour has this length if it perturbs every
@@ -110,63 +122,26 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-// An undecided packet may take the direct links of the first unaligned dimension on class 1, and the other links of
-// that dimension on class 0. A packet on its way to the intermediate router may take any link of a later unaligned
-// dimension on class 0. It may also take its direct link towards the destination on class 1.
 void candidates(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    Packet p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    const auto offer_towards = [&](u32 first_link, u32 end_link, u32 k) {
-      for (u32 link = first_link; link < end_link; link++) offer(hx.port_towards(router, to, k, link), 1);
-    };
-    if (router == to || p.phase == kMinimal || p.phase == kFromIntermediate) {
-      if (p.phase == kToIntermediate) p.phase = kFromIntermediate;
-      const Hop hop = follow_hyperx_legs(net, hx, p, kNone, router);
-      return offer(hop.port, hop.vc_class);
-    }
-    const u64 difference = hx.difference(router, to);
-    const u32 lowest = hx.first_unaligned(difference);
-    if (p.phase == kUndecided) {
-      offer_towards(0, hx.links[lowest], lowest);
-      const u32 direct = hx.port_towards(router, to, lowest, 0);
-      for (u32 port = hx.base[lowest]; port < hx.end_of(lowest); port++)
-        if (port - direct >= hx.links[lowest]) offer(port, 0);
-      return;
-    }
-    const u32 link = hx.link_of(p, lowest);
-    offer_towards(link, link + 1, lowest);
-    const u32 in_dimension = hx.dimension_of_port[b.in_port[i]];
-    for (u64 rest = difference; rest;) {
-      const u32 k = hx.first_unaligned(rest);
-      rest = hx.without(rest, k);
-      if (in_dimension != HyperX::kNoDimension && k <= in_dimension) continue;
-      for (u32 port = hx.base[k]; port < hx.end_of(k); port++) offer(port, 0);
-    }
+  list_candidates(net, s, b, [&](const Head& at, auto&& out) {
+    offer(at, [&](u32 port, u32 vc_class, Phase) { out(port, vc_class); });
   });
 }
 
 void chosen(const Network& net, State& s, Batch& b, u32 i) {
-  Packet& p = s.packets[b.packet[i]];
-  if (b.router[i] == net.terminal_router[p.destination]) return;
-  if (p.phase == kUndecided) p.phase = b.out_class[i] == 0 ? kToIntermediate : kMinimal;
-  else if (p.phase == kToIntermediate && b.out_class[i] == 1) p.phase = kFromIntermediate;
+  if (const Head at = head(net, s, b, i); !at.arrived()) take(at, {b.out_port[i], b.out_class[i]});
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "clos_ad",
-      .summary = "minimal or through a common ancestor, by the shortest queues and in sequence (Clos-AD)",
-      .topologies = {"hyperx"},
-      .params = params(),
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = candidates;
-  spec.chosen = chosen;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "clos_ad",
+    .summary = "minimal or through a common ancestor, by the shortest queues and in sequence (Clos-AD)",
+    .topologies = {"hyperx"},
+    .params = params(),
+    .setup = with_rule<setup>,
+    .route = route,
+    .candidates = candidates,
+    .chosen = chosen,
+});
 
 }  // namespace
 

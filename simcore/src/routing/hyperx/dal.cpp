@@ -27,7 +27,7 @@ struct Dal {
   // Dimensions in which the packet has been derouted, including the last hop.
   static u32 derouted(const Where& at, const Rule& rule) {
     const u32 k = at.derouted_in();
-    return rule.derouted.of(at.s)[at.packet_id] | (k == HyperX::kNoDimension ? 0u : 1u << k);
+    return rule.derouted.of(at.s)[at.id] | (k == HyperX::kNoDimension ? 0u : 1u << k);
   }
   static Hop escape_hop(const Where& at) { return {at.hx.dor_port(at.router, at.to, at.packet), kEscapeClass}; }
 
@@ -77,76 +77,52 @@ class Outputs {
   Output outputs_[kMaxRadix];
 };
 
-void route(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
-  const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
-  if (!rule.escape) return weighted_route<Dal>(net, s, b);
+void route_or_escape(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const Dal::Rule&>(*net.relation);
   const bool wormhole = net.router.flow_control == FlowControl::kWormhole;
-  Congestion congestion(net, s, rule.measure);
   Outputs outputs(net, s, rule.measure);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const Where at = where(hx, s, b, i, p, to);
+  route_by_congestion(net, s, b, rule.measure, [&](const Head& head, const Congestion& congestion) {
+    const Where at(head);
     Best best;
     if (!Dal::on_escape(at, rule)) {
-      const u32 h = at.h, needed = wormhole ? 1 : p.flits;
-      outputs.at(router);
-      congestion.begin(router);
+      const u32 h = at.h, needed = wormhole ? 1 : at.packet.flits;
+      outputs.at(at.router);
       offer_reach(at, Dal::reach(at, rule), [&](u32 port, u32 vc_class, bool deroute) {
         const Outputs::Output& out = outputs.of(port);
         if (out.room < needed) return;
-        const double q = rule.measure.sequential ? congestion.of(router, port, vc_class) : out.congestion;
+        const double q = rule.measure.sequential ? congestion.of(at.router, port, vc_class) : out.congestion;
         best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
       });
     }
-    const Hop hop = best.none() ? Dal::escape_hop(at) : best.pick(net, p);
-    congestion.promise(hop, p.flits);
-    choose(b, i, hop);
-  }
+    return best.none() ? Dal::escape_hop(at) : best.pick(net, at.packet);
+  });
 }
 
-// Records the deroute of the last hop at the router that the hop led to. With `escape` a head may request many times,
-// so the record must not depend on the candidate that the head chooses.
-void remember(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
-  const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
+// First records the deroute of the last hop, at the router that the hop led to. With `escape` a head may request many
+// times, so the record must not depend on the candidate that the head chooses.
+void route(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const Dal::Rule&>(*net.relation);
   u16* const derouted = rule.derouted.of(s);
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
-    const Where at = where(hx, s, b, i, p, to);
-    derouted[b.packet[i]] = static_cast<u16>(Dal::derouted(at, rule));
-  }
+  for (u32 i = 0; i < b.count; i++)
+    derouted[b.packet[i]] = static_cast<u16>(Dal::derouted(Where(head(net, s, b, i)), rule));
+  if (rule.escape) route_or_escape(net, s, b);
+  else weighted_route<Dal>(net, s, b);
 }
 
-void remember_and_route(const Network& net, State& s, Batch& b) {
-  remember(net, s, b);
-  route(net, s, b);
-}
-
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Dal::Rule>();
-  read_weight(params, net, *rule);
-  rule->escape = params.text("deadlock_avoidance") == "escape";
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, Dal::Rule& rule) {
+  read_weight(params, net, rule);
+  rule.escape = params.text("deadlock_avoidance") == "escape";
   const u32 dimensions = as_hyperx(net).dimensions;
   if (dimensions > 16)
     throw ConfigError(
         "routing.dal: a packet remembers its deroutes in at most 16 dimensions, but topology.hyperx.widths has " +
         std::to_string(dimensions));
-  MemoryShape shape;
-  shape.name = "derouted";
-  shape.meaning = "bit per dimension in which the packet has been derouted";
-  shape.per = Per::kPacket;
-  shape.highest = (1u << dimensions) - 1;
-  rule->derouted = declare<u16>(net, shape);
-  return weighing(rule->escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions},
-                  *rule);
+  rule.derouted = declare<u16>(net, {.name = "derouted",
+                                     .meaning = "bit per dimension in which the packet has been derouted",
+                                     .per = Per::kPacket,
+                                     .highest = (1u << dimensions) - 1.0});
+  return weighing(rule.escape ? RoutingFacts{2, 2 * dimensions, true} : RoutingFacts{2 * dimensions, 2 * dimensions},
+                  rule);
 }
 
 std::vector<ParamSpec> params() {
@@ -157,10 +133,14 @@ std::vector<ParamSpec> params() {
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec =
-      incremental<Dal>("dal", "any unaligned dimension, with one weighted deroute in each (DAL)", params(), setup);
-  spec.route = remember_and_route;
-  spec.agent_can_choose = false;  // only remember() records the deroutes
+  RoutingSpec spec = incremental<Dal>({
+      .name = "dal",
+      .summary = "any unaligned dimension, with one weighted deroute in each (DAL)",
+      .params = params(),
+      .setup = with_rule<setup>,
+      .agent_can_choose = false,  // only route() records the deroutes
+  });
+  spec.route = route;
   return spec;
 }());
 

@@ -22,12 +22,10 @@ struct DimWar {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<DimWar::Rule>();
-  read_weight(params, net, *rule);
-  rule->deroute_class = params.text("classes") == "deroute";
-  data = rule;
-  return weighing({2, 2 * as_hyperx(net).dimensions}, *rule);
+RoutingFacts setup(const Params& params, Network& net, DimWar::Rule& rule) {
+  read_weight(params, net, rule);
+  rule.deroute_class = params.text("classes") == "deroute";
+  return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
 std::vector<ParamSpec> params() {
@@ -38,8 +36,12 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry(incremental<DimWar>(
-    "dim_war", "dimension by dimension, with one weighted deroute in each (DimWAR)", params(), setup));
+const Register<RoutingSpec> entry(incremental<DimWar>({
+    .name = "dim_war",
+    .summary = "dimension by dimension, with one weighted deroute in each (DimWAR)",
+    .params = params(),
+    .setup = with_rule<setup>,
+}));
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "routing/hyperx/lanes.hpp"
+#include "routing/two_legs.hpp"
 #include "simcore/error.hpp"
 #include "simcore/routing/choice.hpp"
 #include "simcore/routing/congestion.hpp"
@@ -19,15 +20,14 @@
 namespace flitgym::routing::hyperx {
 
 // A packet at a router, as a relation sees it.
-struct Where {
+struct Where : Head {
   const HyperX& hx;
-  const Packet& packet;
-  u32 router, to;  // this router, and the destination router
-  u32 in_port, in_vc;
-  u64 difference;    // of the two routers' coordinates, not 0
-  u32 unaligned, h;  // bit per dimension in which they differ; number of such dimensions
-  const State& s;
-  u32 packet_id;
+  u64 difference;        // of this router's coordinates and those of the destination's router, not 0
+  u32 h = 0, unaligned;  // number of dimensions in which they differ; one bit per such dimension
+
+  explicit Where(const Head& at)
+      : Head(at), hx(as_hyperx(net)), difference(hx.difference(router, to)), unaligned(hx.unaligned_in(difference, h)) {
+  }
 
   bool injected() const { return in_port < hx.terminals; }
   // Dimension of the last hop if that hop was a deroute, that is if the dimension is still unaligned; else
@@ -37,12 +37,6 @@ struct Where {
     return k != HyperX::kNoDimension && (unaligned >> k & 1) ? k : HyperX::kNoDimension;
   }
 };
-
-inline Where where(const HyperX& hx, const State& s, const Batch& b, u32 i, const Packet& p, u32 to) {
-  Where at{hx, p, b.router[i], to, b.in_port[i], b.in_vc[i], hx.difference(b.router[i], to), 0, 0, s, b.packet[i]};
-  at.unaligned = hx.unaligned_in(at.difference, at.h);
-  return at;
-}
 
 // Candidates at a router: the direct links of some dimensions, and deroutes in some of these. Each kind has one VC
 // class.
@@ -85,24 +79,15 @@ inline void offer_all(const Where& at, const typename Relation::Rule& rule, Out&
 
 // ---- The weight ----
 
-struct WeightRule : ComponentData {
-  double congestion_bias = 0, bias = 0;
+struct WeightRule : Weights {
   CongestionMeasure measure;
-  bool normalized = false;
   PortLanes lanes;  // used while Network::sensed is kept
-
-  // h: hops to go on the minimal path from here; hops: hops to go on the path of this candidate.
-  double minimal(u32 h, double congestion) const { return h * congestion; }
-  double nonminimal(u32 h, u32 hops, double congestion) const {
-    return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias;
-  }
 };
 // Counts a product and a sum per candidate, although only deroutes need the sum, and the comparisons for the least
 // weight.
 inline Operations weight_operations(const Network&, double candidates) {
   return {.multiplications = candidates, .additions = candidates, .comparisons = std::max(candidates - 1, 0.0)};
 }
-inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
 // Where the study does not state its parameters, the defaults are those of SuperSim's HyperX configurations. There are
 // no biases. Incremental routings sense the VCs of their class, and they weigh a deroute as if it doubled the path.
@@ -129,7 +114,6 @@ inline void see_ports(const Network& net, WeightRule& rule) {
 // Facts of a routing that takes the candidate of least weight.
 inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
   facts.senses = rule.measure.senses();
-  facts.sequential = rule.measure.sequential;
   return facts;
 }
 inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {
@@ -230,25 +214,21 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
 
 template <class Relation>
 void weighted_route(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
-  const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
+  const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
   const u16* const sensed = net.sensed.kept() ? net.sensed.memory.of(s) : nullptr;
   Congestion congestion(net, s, rule.measure);
   const auto weigh = [&](u32 i) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i];
-    const Where at = where(hx, s, b, i, p, net.terminal_router[p.destination]);
-    const u32 h = at.h;
+    const Where at(head(net, s, b, i));
     const Reach reach = Relation::reach(at, rule);
     if (sensed) return choose(b, i, least_weight(net, sensed, rule, at, reach));
-    congestion.begin(router);
+    congestion.begin(at.router);
     Best best;
     offer_reach(at, reach, [&](u32 port, u32 vc_class, bool deroute) {
-      const double q = congestion.of(router, port, vc_class);
-      best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
+      const double q = congestion.of(at.router, port, vc_class);
+      best.consider({port, vc_class}, deroute ? rule.nonminimal(at.h, at.h + 1, q) : rule.minimal(at.h, q), deroute);
     });
-    const Hop hop = best.pick(net, p);
-    congestion.promise(hop, p.flits);
+    const Hop hop = best.pick(net, at.packet);
+    congestion.promise(hop, at.packet.flits);
     choose(b, i, hop);
   };
   // The processor cannot predict the branch on whether a packet is at its last router. So a first loop gives every
@@ -270,35 +250,20 @@ void weighted_route(const Network& net, State& s, Batch& b) {
 // Lists all candidates of the relation, direct links first.
 template <class Relation>
 void incremental_candidates(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) {
-      const Hop out = ejection(net, p);
-      offer(out.port, out.vc_class);
-    } else {
-      const Where at = where(hx, s, b, i, p, to);
-      for (const bool wanted : {false, true})
-        offer_all<Relation>(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
-          if (deroute == wanted) offer(port, vc_class);
-        });
-    }
+  list_candidates(net, s, b, [&](const Head& from, auto&& offer) {
+    const Where at(from);
+    for (const bool wanted : {false, true})
+      offer_all<Relation>(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+        if (deroute == wanted) offer(port, vc_class);
+      });
   });
 }
 
 template <class Relation>
-RoutingSpec incremental(std::string name, std::string summary, std::vector<ParamSpec> params,
-                        decltype(RoutingSpec::setup) setup) {
-  RoutingSpec spec{
-      .name = std::move(name),
-      .summary = std::move(summary),
-      .topologies = {"hyperx"},
-      .params = std::move(params),
-      .setup = setup,
-      .route = weighted_route<Relation>,
-  };
+RoutingSpec incremental(RoutingSpec spec) {
+  spec.topologies = {"hyperx"};
+  spec.route = weighted_route<Relation>;
   spec.candidates = incremental_candidates<Relation>;
   spec.operations = weight_operations;
   return spec;

@@ -12,19 +12,20 @@ struct MinimalAdaptive {
   static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, at.packet.hops, 0}; }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<MinimalAdaptive::Rule>();
-  rule->measure = allocating_measure_of(params, net);
-  see_ports(net, *rule);
-  data = rule;
+RoutingFacts setup(const Params& params, Network& net, MinimalAdaptive::Rule& rule) {
+  rule.measure = allocating_measure_of(params, net);
+  see_ports(net, rule);
   RoutingFacts facts{as_hyperx(net).dimensions, as_hyperx(net).dimensions};
   facts.minimal = true;
-  return weighing(facts, *rule);
+  return weighing(facts, rule);
 }
 
-const Register<RoutingSpec> entry(incremental<MinimalAdaptive>(
-    "minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
-    {congestion_param(), congestion_scope_param("class"), allocation_param()}, setup));
+const Register<RoutingSpec> entry(incremental<MinimalAdaptive>({
+    .name = "minimal_adaptive",
+    .summary = "any minimal path, hop by hop to the least congested link (MIN-AD)",
+    .params = {congestion_param(), congestion_scope_param("class"), allocation_param()},
+    .setup = with_rule<setup>,
+}));
 
 }  // namespace
 

@@ -25,15 +25,13 @@ struct OmniWar {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<OmniWar::Rule>();
-  read_weight(params, net, *rule);
+RoutingFacts setup(const Params& params, Network& net, OmniWar::Rule& rule) {
+  read_weight(params, net, rule);
   const u32 dimensions = as_hyperx(net).dimensions;
   const i64 deroutes = params.integer("deroutes");
-  rule->classes = dimensions + (deroutes < 0 ? dimensions : static_cast<u32>(deroutes));
-  rule->back_to_back = params.boolean("back_to_back");
-  data = rule;
-  return weighing({rule->classes, rule->classes}, *rule);
+  rule.classes = dimensions + (deroutes < 0 ? dimensions : static_cast<u32>(deroutes));
+  rule.back_to_back = params.boolean("back_to_back");
+  return weighing({rule.classes, rule.classes}, rule);
 }
 
 std::vector<ParamSpec> params() {
@@ -47,12 +45,13 @@ std::vector<ParamSpec> params() {
   return specs;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec = incremental<OmniWar>(
-      "omni_war", "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)", params(), setup);
-  spec.widest = true;
-  return spec;
-}());
+const Register<RoutingSpec> entry(incremental<OmniWar>({
+    .name = "omni_war",
+    .summary = "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)",
+    .params = params(),
+    .setup = with_rule<setup>,
+    .widest = true,
+}));
 
 }  // namespace
 

@@ -29,74 +29,64 @@
 //   router        offered load                     without queue_weight  with queue_weight
 //   sc19          0.45, packets of 1 to 16 flits   0.12                  0.45
 //   input_queued  0.3, single flits                0.13                  0.27 (0.13 if the clock starts at the arrival)
-#include "simcore/error.hpp"
-#include "simcore/routing/congestion.hpp"
 #include "simcore/routing/q_table.hpp"
-#include "simcore/routing/relation.hpp"
 #include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx::q_adaptive {
 
 namespace {
 
-struct Rule : QRule {
-  CongestionMeasure measure;
-  double queue_weight = 0;
-  std::vector<u32> first_row;  // [L]
+struct Paths {
+  using Fact = bool;  // whether the port is the direct one
+  using Rule = ComponentData;
+  // DimWAR's candidates: in the first unaligned dimension the direct link or any deroute, on class 0; after a deroute
+  // the direct link on class 1.
+  template <class Out>
+  static void offer(const Head& at, const Rule&, Out&& out) {
+    const HyperX& hx = as_hyperx(at.net);
+    const u64 difference = hx.difference(at.router, at.to);
+    const u32 k = hx.first_unaligned(difference), direct = hx.dor_port(at.router, at.to, at.packet),
+              came_by = hx.dimension_of_port[at.in_port];
+    if (came_by != HyperX::kNoDimension && hx.unaligned(difference, came_by)) return out(direct, 1u, true);
+    out(direct, 0u, true);
+    for (u32 port = hx.base[k]; port < hx.end_of(k); port++)
+      if (port != direct) out(port, 0u, false);
+  }
 };
 
-void route(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
-  const auto& rule = static_cast<const Rule&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    PacketDetail& detail = s.details[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination], in_port = b.in_port[i],
-              in_dimension = hx.dimension_of_port[in_port];
-    const u64 difference = hx.difference(router, to);
-    const bool from_link = in_dimension != HyperX::kNoDimension,
-               derouted = from_link && hx.unaligned(difference, in_dimension);
-    // Feedback to the upstream router, about the dimension of the last hop.
+struct QAdaptive : Paths {
+  struct Rule : QueuedRule {
+    std::vector<u32> first_row;  // [L]
+    u32 row(const HyperX& hx, u32 k, u32 to) const { return first_row[k] + hx.coordinate(to, k); }
+  };
+  // Feedback to the upstream router, about the dimension of the last hop.
+  static void begin(const Head& at, const Rule& rule) {
+    const HyperX& hx = as_hyperx(at.net);
+    PacketDetail& detail = at.s.details[at.id];
+    const u32 k = hx.dimension_of_port[at.in_port];
+    const bool from_link = k != HyperX::kNoDimension;
     detail.value = from_link ? 0.0f : -1.0f;
-    detail.arrived = b.now;
-    if (from_link) detail.row = rule.first_row[in_dimension] + hx.coordinate(to, in_dimension);
-    if (router == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
-    const float* row = rule.table.row(s, router, rule.first_row[k] + hx.coordinate(to, k));
-    const auto estimate = [&](u32 at) {
-      const u32 id = net.port(router, at);
-      const double queue = rule.queue_weight > 0 ? rule.queue_weight * rule.measure.of(net, s, id, 0) *
-                                                       net.channels[id].flit_cycles * net.cycle_ns
-                                                 : 0;
-      return row[at - hx.terminals] + static_cast<float>(queue);
-    };
-    u32 port = direct;
-    if (derouted) {
-      detail.value = row[direct - hx.terminals];
-    } else {
-      const float minimal = estimate(direct);
-      float least = minimal;
-      u32 best = direct;
-      for (u32 candidate = hx.base[k]; candidate < hx.end_of(k); candidate++)
-        if (const float value = estimate(candidate); value < least) {
-          least = value;
-          best = candidate;
-        }
-      if (best != direct && (minimal - least) / minimal >= rule.q_thld1) port = best;
-      if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
-        port = hx.base[k] + below(route_draw(net, p, 1), hx.end_of(k) - hx.base[k]);
-    }
-    choose(b, i, {port, derouted});
+    detail.arrived = at.now;
+    if (from_link) detail.row = rule.row(hx, k, at.to);
   }
-}
+  static u32 select(const Head& at, const Rule& rule, const Congestion&, const Offered<bool>& offered) {
+    const HyperX& hx = as_hyperx(at.net);
+    const u32 k = hx.dimension_of_port[offered[0]];
+    const float* const row = rule.table.row(at.s, at.router, rule.row(hx, k, at.to));
+    if (offered.hop[0].vc_class == 1) {  // after a deroute
+      at.s.details[at.id].value = row[offered[0] - hx.terminals];
+      return 0;
+    }
+    if (explores(at.net, at.s, rule, at.packet))
+      return offered.find(hx.base[k] + below(route_draw(at.net, at.packet, 1), hx.end_of(k) - hx.base[k]));
+    return prefer(at, rule, row, offered).index;
+  }
+};
 
 // First estimates, from link latencies alone: one hop to the aligned router, two hops through any other router.
 void initialise(const Network& net, State& s) {
   const HyperX& hx = as_hyperx(net);
-  const auto& rule = static_cast<const Rule&>(*net.routing);
+  const auto& rule = static_cast<const QAdaptive::Rule&>(*net.routing);
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
     const u32 k = hx.dimension_of_port[port];
     // A row of another dimension.
@@ -106,70 +96,39 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   const HyperX& hx = as_hyperx(net);
-  auto rule = std::make_shared<Rule>();
-  read_rates(params, *rule);
-  rule->measure = measure_of(params, net);
-  rule->queue_weight = params.real("queue_weight");
+  read_queued(params, net, rule);
   u32 rows = 0;
   for (u32 k = 0; k < hx.dimensions; k++) {
-    rule->first_row.push_back(rows);
+    rule.first_row.push_back(rows);
     rows += hx.widths[k];
   }
-  shape_table(net, *rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
-  data = rule;
+  shape_table(net, rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
   RoutingFacts facts{2, 2 * hx.dimensions};
-  if (rule->queue_weight > 0) facts.senses = rule->measure.senses();
+  if (rule.queue_weight > 0) facts.senses = rule.measure.senses();
   return facts;
 }
 
-// DimWAR's candidates: in the first unaligned dimension the direct link or any deroute, on class 0; after a deroute the
-// direct link on class 1.
-void candidates(const Network& net, State& s, Batch& b) {
-  const HyperX& hx = as_hyperx(net);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination],
-              in_dimension = hx.dimension_of_port[b.in_port[i]];
-    if (router == to) return offer(net.terminal_port[p.destination], kAnyClass);
-    const u64 difference = hx.difference(router, to);
-    const u32 k = hx.first_unaligned(difference), direct = hx.port_towards(router, to, k, hx.link_of(p, k));
-    if (in_dimension != HyperX::kNoDimension && hx.unaligned(difference, in_dimension)) return offer(direct, 1);
-    offer(direct, 0);
-    for (u32 port = hx.base[k]; port < hx.end_of(k); port++)
-      if (port != direct) offer(port, 0);
-  });
-}
-
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "q_adaptive",
-      .summary =
-          "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after Kang "
-          "et al.)",
-      .topologies = {"hyperx"},
-      .params = q_adaptive_params_with_queues(),
-      .setup = setup,
-      .route = route,
-      .learn = q_learn,
-  };
-  spec.candidates = candidates;
-  spec.operations = row_and_queue_operations;
-  spec.agent_can_choose = false;  // the relation below offers the same candidates without the table
-  return spec;
-}());
-
-RoutingFacts relation(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
-  return {2, 2 * as_hyperx(net).dimensions};
-}
+const Register<RoutingSpec> entry(declared<QAdaptive>({
+    .name = "q_adaptive",
+    .summary = "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after "
+               "Kang et al.)",
+    .topologies = {"hyperx"},
+    .params = q_adaptive_params_with_queues(),
+    .setup = with_rule<setup>,
+    .learn = q_learn,
+    .agent_can_choose = false,  // the relation below offers the same candidates without the table
+    .operations = row_and_queue_operations,
+}));
 
 const Register<RelationSpec> relation_entry({
     .name = "q_adaptive",
     .summary = "dimension by dimension, the direct link or one deroute in each: the paths that Q-adaptive explores",
     .topologies = {"hyperx"},
-    .setup = relation,
-    .candidates = candidates,
+    .setup = [](const Params&, Network& net,
+                std::shared_ptr<const ComponentData>&) { return RoutingFacts{2, 2 * as_hyperx(net).dimensions}; },
+    .candidates = candidates_declared<Paths>,
 });
 
 }  // namespace

@@ -17,11 +17,7 @@
 // Terminals accept everything, so the last dimension always makes progress. Hence the dimension before it makes
 // progress too, and so on. Each of the parallel links along a dimension is a separate ring, so a packet keeps to one of
 // them.
-#include <algorithm>
-
-#include "simcore/error.hpp"
-#include "simcore/registry.hpp"
-#include "simcore/routing/choice.hpp"
+#include "routing/dimensions.hpp"
 #include "simcore/routing/relation.hpp"
 #include "simcore/topology/torus.hpp"
 
@@ -34,65 +30,52 @@ struct Order : ComponentData {
   std::vector<u8> dateline;  // [dimensions] 1: two VC classes
 };
 
-// A packet at a router: the next dimension k, and the packet's present and final coordinate in it.
-struct Head {
-  u32 k, from, to, in_port, in_class;
-  bool inside(const Torus& t) const { return t.dimension_of_port[in_port] == k; }  // it arrived along k
+// The next dimension k of a packet, and the packet's present and final coordinate in it.
+struct Turn : Head {
+  const Torus& t;
+  u32 k, from, to_coordinate, in_class;
+
+  Turn(const Head& at, const Order& order) : Head(at), t(as_torus(net)), in_class(in_vc % net.routing_facts.classes) {
+    const u16 *const here = t.at(router), *const there = t.at(to);
+    const u32* next = order.dimensions.data();
+    while (here[*next] == there[*next]) next++;
+    k = *next, from = here[k], to_coordinate = there[k];
+  }
+  bool inside() const { return t.dimension_of_port[in_port] == k; }  // it arrived along k
+  bool ascends() const { return t.ascends(net, packet, k, from, to_coordinate); }
+  // VC class of the next hop; without a dateline, any class.
+  u32 vc_class(const Order& order, bool ascending) const {
+    if (!order.dateline[k]) return kAnyClass;
+    if (inside()) return in_class;
+    return ascending ? to_coordinate < from : to_coordinate > from;
+  }
 };
 
-Head head_of(const Network& net, const Order& order, const Batch& b, u32 i, u32 to) {
-  const Torus& t = as_torus(net);
-  const u16 *const here = t.at(b.router[i]), *const there = t.at(to);
-  const u32* k = order.dimensions.data();
-  while (here[*k] == there[*k]) k++;
-  return {*k, here[*k], there[*k], b.in_port[i], b.in_vc[i] % net.routing_facts.classes};
-}
-
-// VC class of the next hop; without a dateline, any class.
-u32 class_of(const Torus& t, const Order& order, const Head& head, bool ascending) {
-  if (!order.dateline[head.k]) return kAnyClass;
-  if (head.inside(t)) return head.in_class;
-  return ascending ? head.to < head.from : head.to > head.from;
-}
-
 void route(const Network& net, State& s, Batch& b) {
-  const Torus& t = as_torus(net);
-  const auto& order = static_cast<const Order&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
-    if (b.router[i] == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const Head head = head_of(net, order, b, i, to);
-    const bool ascending = t.ascends(net, p, head.k, head.from, head.to);
-    const u32 vc_class = net.routing_facts.classes == 1 ? 0 : class_of(t, order, head, ascending);
-    choose(b, i, {t.first_port(head.k, ascending) + t.link_of(p, head.k), vc_class});
-  }
+  const auto& order = static_cast<const Order&>(*net.relation);
+  route_heads(net, s, b, [&](const Head& at) {
+    const Turn turn(at, order);
+    const bool ascending = turn.ascends();
+    const u32 vc_class = net.routing_facts.classes == 1 ? 0 : turn.vc_class(order, ascending);
+    return Hop{turn.t.first_port(turn.k, ascending) + turn.t.link_of(at.packet, turn.k), vc_class};
+  });
 }
 
 // Lists both directions of a tie, all parallel links, and all VC classes if any class is allowed. With bubble flow
 // control, a packet in a ring stays in it.
 void candidates(const Network& net, State& s, Batch& b) {
-  const Torus& t = as_torus(net);
   const auto& order = static_cast<const Order&>(*net.relation);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
-    if (b.router[i] == to) {
-      offer(net.terminal_port[p.destination], kAnyClass);
-      return;
-    }
-    const Head head = head_of(net, order, b, i, to);
-    const u32 k = head.k, classes = net.routing_facts.classes;
-    const bool tie = t.tie(k, head.from, head.to), stays = net.routing_facts.bubble && head.inside(t);
+  list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
+    const Turn turn(at, order);
+    const Torus& t = turn.t;
+    const u32 k = turn.k;
+    const bool tie = t.tie(k, turn.from, turn.to_coordinate), stays = net.routing_facts.bubble && turn.inside();
     for (const bool ascending : {true, false}) {
-      if (!tie && ascending != t.ascends(net, p, k, head.from, head.to)) continue;
-      const u32 vc_class = class_of(t, order, head, ascending);
+      if (!tie && ascending != turn.ascends()) continue;
+      const u32 vc_class = turn.vc_class(order, ascending);
       for (u32 link = 0; link < t.links[k]; link++) {
-        if (stays && link != (head.in_port - t.base[k]) % t.links[k]) continue;
-        for (u32 c = 0; c < classes; c++)
+        if (stays && link != (at.in_port - t.base[k]) % t.links[k]) continue;
+        for (u32 c = 0; c < net.routing_facts.classes; c++)
           if (vc_class == kAnyClass || vc_class == c) offer(t.first_port(k, ascending) + link, c);
       }
     }
@@ -113,53 +96,33 @@ void name_rings(const Torus& t, const Order& order, Network& net) {
   }
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+RoutingFacts setup(const Params& params, Network& net, Order& order) {
   const Torus& t = as_torus(net);
   const u32 dimensions = t.dimensions;
-  auto order = std::make_shared<Order>();
-  order->dimensions = params.counts("order");
-  if (order->dimensions.empty())
-    for (u32 k = 0; k < dimensions; k++) order->dimensions.push_back(k);
-  std::vector<u32> sorted = order->dimensions;
-  std::sort(sorted.begin(), sorted.end());
-  bool each_once = sorted.size() == dimensions;
-  for (u32 k = 0; each_once && k < dimensions; k++) each_once = sorted[k] == k;
-  if (!each_once)
-    throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) +
-                      " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
-                      std::to_string(dimensions - 1) + " exactly once");
-
+  order.dimensions = order_of(params, dimensions);
   RoutingFacts facts{1, t.diameter};
   facts.minimal = true;
   bool rings = false;
   for (u32 k = 0; k < dimensions; k++) rings |= t.ring[k] && t.widths[k] > 3;
   facts.bubble = rings && params.text("deadlock_avoidance") == "bubble";
-  for (u32 k = 0; k < dimensions; k++) order->dateline.push_back(!facts.bubble && t.ring[k] && t.widths[k] > 3);
-  if (facts.bubble) name_rings(t, *order, net);
+  for (u32 k = 0; k < dimensions; k++) order.dateline.push_back(!facts.bubble && t.ring[k] && t.widths[k] > 3);
+  if (facts.bubble) name_rings(t, order, net);
   else if (rings) facts.classes = 2;
-  data = order;
   return facts;
 }
 
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{
-      .name = "dimension_order",
-      .summary = "the shorter direction along each dimension, one dimension after the other",
-      .topologies = {"torus", "mesh"},
-      .params =
-          {
-              integer_list("order", {}, 0, 25, "",
-                           "dimensions in the order in which they are aligned, 0 = x; empty = ascending"),
-              choice("deadlock_avoidance", "dateline", {"dateline", "bubble"},
-                     "on rings: dateline = two VC classes, by whether the packet passes from the last router to the "
-                     "first; bubble = one VC, which a packet enters only if there is room for two packets"),
-          },
-      .setup = setup,
-      .route = route,
-  };
-  spec.candidates = candidates;
-  return spec;
-}());
+const Register<RoutingSpec> entry({
+    .name = "dimension_order",
+    .summary = "the shorter direction along each dimension, one dimension after the other",
+    .topologies = {"torus", "mesh"},
+    .params = {order_param(),
+               choice("deadlock_avoidance", "dateline", {"dateline", "bubble"},
+                      "on rings: dateline = two VC classes, by whether the packet passes from the last router to the "
+                      "first; bubble = one VC, which a packet enters only if there is room for two packets")},
+    .setup = with_rule<setup>,
+    .route = route,
+    .candidates = candidates,
+});
 
 }  // namespace
 

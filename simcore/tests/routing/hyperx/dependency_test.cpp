@@ -251,9 +251,11 @@ RoutingFacts wrong_setup(const Params&, Network&, std::shared_ptr<const Componen
   data = std::make_shared<NoOrder::Rule>();
   return {1, 3};
 }
-const Register<RoutingSpec> no_order(routing::hyperx::incremental<NoOrder>("test_no_order",
-                                                                           "dimensions in any order on one class", {},
-                                                                           wrong_setup));
+const Register<RoutingSpec> no_order(routing::hyperx::incremental<NoOrder>({
+    .name = "test_no_order",
+    .summary = "dimensions in any order on one class",
+    .setup = wrong_setup,
+}));
 
 // It does deadlock, at full load with buffers of one packet. One dimension has no order to violate.
 TEST(a_wrong_routing_is_found_cyclic_and_locks_up) {
