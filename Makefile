@@ -206,13 +206,12 @@ bench-build: ## build the benchmark of the core for this machine
 		-DFLITGYM_WERROR=$(WERROR) > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 
-# Without SCENES, also measures scaling, the decisions of agents, forwarding tables and the commands.
+# Without SCENES, also measures scaling, the decisions of agents and forwarding tables.
 bench: venv bench-build ## measure the core and compare it with its goals: SCENES="..." for some scenes, SAVE=NAME keeps the results
 	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/environments.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
-	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/commands.py
 
 bench-compare: venv bench-build ## compare the speed of the core with BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
 	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \

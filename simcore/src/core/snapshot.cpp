@@ -17,7 +17,7 @@ constexpr u64 kMagic = 0x35796d6774696c66ull;  // "flitgym5"
 // own function.
 template <class Visitor, class T>
 void visit(Visitor& v, T& x) {
-  using Type = std::remove_const_t<T>;
+  using Own = std::remove_const_t<T>;
   if constexpr (requires { v.nested(x); }) {
     v.nested(x);
   } else if constexpr (requires { x.chunks; }) {  // a wheel
@@ -34,14 +34,14 @@ void visit(Visitor& v, T& x) {
       v.field(line.items);
       v.field(line.marks);
     }
-  } else if constexpr (std::is_same_v<Type, Partition>) {
+  } else if constexpr (std::is_same_v<Own, Partition>) {
 #define FLITGYM_VISIT(type, name) visit(v, x.name);
     FLITGYM_PARTITION(FLITGYM_VISIT)
-  } else if constexpr (std::is_same_v<Type, Hosts>) {
+  } else if constexpr (std::is_same_v<Own, Hosts>) {
     FLITGYM_HOSTS(FLITGYM_VISIT)
 #undef FLITGYM_VISIT
-  } else if constexpr (std::is_same_v<Type, std::vector<Partition>> || std::is_same_v<Type, std::vector<Hosts>> ||
-                       std::is_same_v<Type, Memories>) {
+  } else if constexpr (std::is_same_v<Own, std::vector<Partition>> || std::is_same_v<Own, std::vector<Hosts>> ||
+                       std::is_same_v<Own, Memories>) {
     for (auto& one : x) visit(v, one);
   } else {
     v.field(x);
