@@ -21,7 +21,8 @@ struct Leg {
 };
 
 template <class T>
-inline Hop hop_on(const Head& at, const typename T::Rule& rule, const Congestion& congestion, Leg& leg) {
+inline __attribute__((always_inline)) Hop hop_on(const Head& at, const typename T::Rule& rule,
+                                                 const Congestion& congestion, Leg& leg) {
   Hop hop{kNone, 0};  // stays if there is none, which only a restored snapshot can cause
   if constexpr (requires(const Offered<>& offered) { T::pick(at, rule, congestion, offered); }) {
     Offered<> offered;
@@ -38,18 +39,19 @@ void legs_route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename T::Rule&>(*net.relation);
   u32* const intermediates = rule.intermediate.of(s);
   Congestion congestion(net, s, rule.measure);
+  const bool allocates = rule.measure.sequential;
   for (u32 i = 0; i < b.count; i++) {
     if (i + 4 < b.count) __builtin_prefetch(&intermediates[b.packet[i + 4]], 1);
     const Head at = head(net, s, b, i);
     Leg leg{at.packet.phase, intermediates[at.id]};
-    congestion.begin(at.router);
+    if (allocates) congestion.begin(at.router);
     if (T::decides(at)) {
       leg = T::decide(at, rule, congestion, leg);
       intermediates[at.id] = leg.middle;
     }
     const Hop hop = hop_on<T>(at, rule, congestion, leg);
     at.packet.phase = leg.phase;
-    congestion.promise(hop, at.packet.flits);
+    if (allocates) congestion.promise(hop, at.packet.flits);
     choose(b, i, hop);
     if constexpr (requires { T::mark(at, hop); }) T::mark(at, hop);
   }

@@ -130,7 +130,7 @@ class Congestion {
     if (measure_.sequential && router != router_) router_ = router, visit_++;
   }
   // Flits ahead of a packet that would leave `router` by the router-local port `k`.
-  u32 of(u32 router, u32 k, u32 vc_class, bool shared = false) const {
+  __attribute__((always_inline)) u32 of(u32 router, u32 k, u32 vc_class, bool shared = false) const {
     const u32 flits = measure_.of(net_, s_, net_.port(router, k), vc_class, shared);
     if (!measure_.sequential) return flits;
     if (Promised& p = at(k); !p.counted) p.counted = true, count_routed(k);
@@ -169,7 +169,7 @@ class Congestion {
   }
   // A packet with a route to the port requests the switch, is parked at its output VC, or owns this VC and waits for
   // flits.
-  void count_routed(u32 k) const {
+  __attribute__((noinline)) void count_routed(u32 k) const {
     const u32 port = net_.port(router_, k), first = net_.vc_id(net_.port(router_, 0), 0), words = net_.request_words;
     const bool alike = net_.most_packet_flits == 1 && !by_class_ && net_.request_mask != 0;
     const u64* const mask = &s_.requests[std::size_t{net_.port(router_, net_.request_port(k))} * words];

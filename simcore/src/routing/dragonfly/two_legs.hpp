@@ -37,7 +37,7 @@ inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
 // Next hop of a packet on a leg. Begins the second leg at the intermediate. kByRouter: the intermediate is a router,
 // else a group.
 template <bool kByRouter>
-inline Hop follow(const Head& at, const LegClasses& classes, Leg& leg) {
+inline __attribute__((always_inline)) Hop follow(const Head& at, const LegClasses& classes, Leg& leg) {
   // As in Dragonfly::hop(), all cases are computed, and one is selected.
   const Dragonfly& df = as_dragonfly(at.net);
   const u32 group = df.group(at.router), destination_group = df.group(at.to);
@@ -55,6 +55,14 @@ inline Hop follow(const Head& at, const LegClasses& classes, Leg& leg) {
   return {select(!detours & (at.router == at.to), eject, onwards), select(detours, on_detour, on_minimal)};
 }
 
+// First hop of a detour through `middle`.
+template <bool kByRouter>
+inline u32 port_to(const Head& at, u32 middle) {
+  const Dragonfly& df = as_dragonfly(at.net);
+  const u32 turn = df.turn(at.net, at.router, at.packet);
+  return kByRouter ? df.towards(at.net, at.router, middle, turn) : df.exit(at.router, middle, turn);
+}
+
 // ---- UGAL: Universal Globally-Adaptive Load-balancing (Singh 2005; on Dragonfly: Kim et al., ISCA 2008) ----
 
 struct UgalRule : Diversion {
@@ -67,8 +75,7 @@ template <bool kByRouter>
 inline bool ugal_diverts(const Head& at, const UgalRule& rule, const LegClasses& classes, u32 middle) {
   const Network& net = at.net;
   const Dragonfly& df = as_dragonfly(net);
-  Leg direct{kMinimal, kNone}, detour{kToIntermediate, middle};
-  const u32 k_min = follow<kByRouter>(at, classes, direct).port, k_non = follow<kByRouter>(at, classes, detour).port;
+  const u32 k_min = df.own_minimal_port(net, at.router, at.packet), k_non = port_to<kByRouter>(at, middle);
   const auto flits = [&](u32 k, u32 vc_class) {
     return rule.measure.of(net, at.s, net.port(at.router, k), vc_class, k_min == k_non);
   };
@@ -134,8 +141,7 @@ struct Legs {
     detours(at, rule, [&](const Leg& leg) {
       u32 flits = 0;
       if (rule.candidates > 1) {
-        Leg detour = leg;
-        const u32 port = at.net.port(at.router, follow<kByRouter>(at, kClasses, detour).port);
+        const u32 port = at.net.port(at.router, port_to<kByRouter>(at, leg.middle));
         flits = rule.measure.of(at.net, at.s, port, kClasses.source_detour);
       }
       if (flits < least) least = flits, best = leg;

@@ -30,31 +30,40 @@ u32 class_of(const Network& net, const Packet& p) {
   return (p.destination + p.destination / classes) % classes;
 }
 
-// The index of the selected port.
-u32 pick(const Head& at, const Congestion& congestion, const Rule& rule, const FatTree::Ports& ports, u32 vc_class) {
-  const u32 n = ports.count;
-  const auto random = [&](u32 k) { return below(route_draw(at.net, at.packet, k), n); };
-  if (n == 1) return 0;
+u32 pick(const Network& net, const Congestion& congestion, const Rule& rule, const FatTree& tree, const Packet& p,
+         u32 router, u32 to, u32 vc_class) {
+  const FatTree::Ports ports = tree.towards(router, to);
+  if (ports.count == 1) return ports[0];
   switch (rule.ascent) {
-    case Ascent::kAdaptive: return congestion.least(at.router, ports, n, turn_of(at.packet, at.router, n), vc_class);
-    case Ascent::kRandom: return random(0);
+    case Ascent::kAdaptive:
+      return ports[congestion.least(router, ports, ports.count, turn_of(p, router, ports.count), vc_class)];
+    case Ascent::kRandom: return ports[below(route_draw(net, p, 0), ports.count)];
     case Ascent::kTwoRandom: {
-      const u32 one = random(0), other = random(1);
-      const auto flits = [&](u32 k) { return congestion.of(at.router, ports[k], vc_class); };
-      return flits(one) > flits(other) ? other : one;
+      const u32 one = ports[below(route_draw(net, p, 0), ports.count)],
+                other = ports[below(route_draw(net, p, 1), ports.count)];
+      return congestion.of(router, one, vc_class) > congestion.of(router, other, vc_class) ? other : one;
     }
     case Ascent::kDModK: break;
   }
-  return as_fat_tree(at.net).own_turn(at.router, at.to, at.packet.destination);
+  return ports[tree.own_turn(router, to, p.destination)];
 }
 
 void route(const Network& net, State& s, Batch& b) {
+  const FatTree& tree = as_fat_tree(net);
   const auto& rule = static_cast<const Rule&>(*net.relation);
-  route_by_congestion(net, s, b, rule.measure, [&](const Head& at, const Congestion& congestion) {
-    const FatTree::Ports ports = as_fat_tree(net).towards(at.router, at.to);
-    const u32 vc_class = class_of(net, at.packet);
-    return Hop{ports[pick(at, congestion, rule, ports, vc_class)], vc_class};
-  });
+  Congestion congestion(net, s, rule.measure);
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = class_of(net, p);
+    if (router == to) {
+      choose(b, i, ejection(net, p));
+      continue;
+    }
+    congestion.begin(router);
+    const Hop hop = {pick(net, congestion, rule, tree, p, router, to, vc_class), vc_class};
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
+  }
 }
 
 void candidates(const Network& net, State& s, Batch& b) {
