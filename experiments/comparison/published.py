@@ -42,14 +42,10 @@ def draw(name: str, place: Place, rows: Sequence[Mapping[str, Any]], directory: 
 def differences(
     figure: str, measured: Mapping[str, float | None], expected: Sequence[Mapping[str, Any]], preset: str = "quick"
 ) -> str:
-    """The Markdown table of measured and expected numbers, with the source of each expected number.
+    """The Markdown table of measured and expected numbers of a figure, with the source of each expected number.
 
-    Args:
-        figure: The name for the title.
-        measured: A number per `id` of `expected`; None if the runs did not give it.
-        expected: Entries with `id`, `what`, `value`, `source`, and `band` = [low, high], the range that counts as met.
-            `band` may be a mapping from presets to ranges, if the number does not apply to all presets.
-        preset: The preset of the measured numbers.
+    A measured number that the runs did not give is None. `expected` are the `numbers` of `Place.expected`. A value in
+    the range `band` counts as met; `band` may map presets to ranges, if the number does not apply to all presets.
     """
     lines = [
         f"# {figure}: measured and expected\n",
