@@ -54,17 +54,17 @@ def differences(
     ]
     for entry in expected:
         value, wanted, bands = measured[entry["id"]], entry["value"], entry["band"]
-        known = not isinstance(bands, Mapping) or preset in bands
-        low, high = (bands[preset] if isinstance(bands, Mapping) else bands) if known else (None, None)
+        limits = bands.get(preset) if isinstance(bands, Mapping) else bands
+        low, high = limits or (None, None)
         shown = "-" if value is None else _text(value)
-        difference = "-" if value is None or not known else f"{value / wanted - 1:+.1%}"
-        if not known:
+        difference = "-" if value is None or not limits else f"{value / wanted - 1:+.1%}"
+        if not limits:
             verdict = f"only {', '.join(bands)}"
         elif value is None:
             verdict = "not measured"
         else:
             verdict = "yes" if (low is None or value >= low) and (high is None or value <= high) else "**no**"
-        band = f" ({_text(low)} to {_text(high)})" if known else ""
+        band = f" ({_text(low)} to {_text(high)})" if limits else ""
         cells = (entry["what"], _text(wanted), shown, difference, verdict + band, entry["source"])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
