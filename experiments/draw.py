@@ -31,13 +31,7 @@ Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends wit
 
 
 def draw(words: Sequence[str]) -> list[Path]:
-    """Draw the network of a command line.
-
-    Args:
-        words: The arguments of `flitgym draw`.
-
-    Returns:
-        The files that were written.
+    """Draw the network of a command line. Returns the files that were written.
 
     Raises:
         CommandError: a key or the format of a file is not supported.

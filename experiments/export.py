@@ -22,9 +22,7 @@ Write a row per finished run below a folder: its numbers, and its configuration 
 def export(directory: Path, out: Path | None) -> tuple[Path, int]:
     """Write the rows of a study, a run, or a folder of several. Returns the file and the number of its rows.
 
-    Args:
-        directory: The folder.
-        out: A file whose name ends in `.parquet` or `.csv`, with lists as JSON; None: `rows.parquet` of the folder.
+    `out` ends in `.parquet` or in `.csv`, where lists are JSON; None: `rows.parquet` of the folder.
 
     Raises:
         CommandError: there is no finished run.

@@ -10,7 +10,7 @@ from ..configs.plot import PLOT_FORMATS, formats_of
 from ..simcore import ConfigError, CoreError
 from .conclusion.conclude import conclude
 from .results.files import DamagedError
-from .results.rows import ROWS_FILE, is_labelled, rows_in
+from .results.rows import ROWS_FILE, is_labelled, is_number, rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .terminal.words import parse
 
@@ -38,11 +38,7 @@ Without x, y and by, the command writes the files that a sweep writes at its end
 
 
 def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
-    """Draw the picture, and print the path of each file.
-
-    Args:
-        directory: A folder that holds runs.
-        given: Values of the keys in `KEYS`.
+    """Draw the picture of a folder of runs for given values of the keys in `KEYS`, and print the path of each file.
 
     Raises:
         ConfigError: a column or format does not exist. The message names the nearest.
@@ -112,7 +108,7 @@ def _output(out: Path, formats: Sequence[str], asked: bool) -> tuple[Path, Seque
 
 def columns_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """The columns of some rows with their values, a line per column. Columns with differing values come first."""
-    from .plotting.swept import is_number, named, swept, value_of
+    from .plotting.swept import named, swept, value_of
 
     known = named(rows)
     keys = swept(known)

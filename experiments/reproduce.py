@@ -51,14 +51,7 @@ def app(config: DictConfig) -> None:
 def reproduce(config: DictConfig, directory: Path, command: str, launcher: Launcher = HERE) -> list[Path]:
     """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a page of all runs.
 
-    Args:
-        config: Composed from `reproduce.yaml`.
-        directory: The folder of all files.
-        command: The command line, for the page.
-        launcher: Runs the simulations.
-
-    Returns:
-        The written files.
+    `config` is composed from `reproduce.yaml`. The page names `command`. Returns the written files.
 
     Raises:
         CommandError: the figure, study or preset does not exist, or runs failed. The other runs are finished first.

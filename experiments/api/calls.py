@@ -175,7 +175,7 @@ def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path
         for word in words:
             if not isinstance(word, str):
                 raise ConfigError(f"{word!r} is not an override; write text such as 'traffic.load=0.3'")
-        runs = expand(words, [{"overrides": [], "sweep": axes}], root)
+        runs = expand(words, [{"sweep": axes}], root)
         return [replace(run, directory=root / study_folder(_root_=run.plain) / run.directory.name) for run in runs]
 
 

@@ -110,11 +110,7 @@ def recoveries(
 ) -> list[float]:
     """`recovery` for each change of traffic or links, in the time up to the next change or the end of the series.
 
-    Args:
-        time_ns: As for `recovery`.
-        latency_ns: As for `recovery`.
-        changes_ns: Increasing times of the changes. Those with fewer than eight intervals are left out.
-        begin_ns: Begin of the measurement. Changes more than half an interval before it do not count.
+    Changes with fewer than eight intervals, and those more than half an interval before `begin_ns`, are left out.
     """
     half = (time_ns[1] - time_ns[0]) / 2 if time_ns.size > 1 else 0.0
     found = []

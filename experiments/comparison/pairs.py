@@ -10,7 +10,7 @@ import numpy as np
 from ...configs import unknown
 from ...simcore import ConfigError
 from ..metrics import NO_TEST, Interval, Test, difference_interval, paired_test
-from ..plotting.lines import TRAFFIC
+from ..plotting.lines import TRAFFIC, times_of_jobs
 from ..plotting.swept import SECTIONS, Row, column_of, configuration, is_of_jobs, named, swept, value_of
 from ..plotting.words import value_label
 from ..results.copies import once, state_of
@@ -170,7 +170,9 @@ def _pair(common: Mapping[str, Any], first: Mapping[Any, Row], second: Mapping[A
     identical = bool(states) and all(a is not None and a == b for a, b in states)
     sides = [{seed: side[seed] for seed in seeds} or side for side in (first, second)]
     found = []
-    for column in _results([*first.values(), *second.values()]):
+    # Latencies, accepted load and hops, or the communication times of jobs.
+    runs = [*first.values(), *second.values()]
+    for column in times_of_jobs(runs) if any(map(is_of_jobs, runs)) else TRAFFIC:
         values = [
             {seed: float(row[column]) for seed, row in side.items() if row.get(column) is not None} for side in sides
         ]
@@ -178,14 +180,6 @@ def _pair(common: Mapping[str, Any], first: Mapping[Any, Row], second: Mapping[A
             found.append(difference(column, *values))
     saturated = any(row.get("warnings.saturated") for side in sides for row in side.values())
     return Pair(common, seeds, identical, found, saturated)
-
-
-def _results(rows: Sequence[Row]) -> list[str]:
-    """The compared results: latencies, accepted load and hops, or the communication times of jobs."""
-    if not any(map(is_of_jobs, rows)):
-        return list(TRAFFIC)
-    columns = dict.fromkeys(key for row in rows for key in row)
-    return [key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")]
 
 
 def _settings(pairs: Sequence[tuple[Row, Row]]) -> dict[str, tuple[str, str]]:

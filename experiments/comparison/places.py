@@ -88,7 +88,7 @@ def plan(place: Place, preset: str, directory: Path, policy: Policy | None = Non
     config = place.load()
     config.preset = config.presets[preset]
     sweep: Any = OmegaConf.to_container(config, resolve=True)
-    blocks = [{"overrides": [], "sweep": {}, **block} for block in sweep["runs"]]
+    blocks = sweep["runs"]
     if policy is not None:
         blocks = [
             {
@@ -97,7 +97,7 @@ def plan(place: Place, preset: str, directory: Path, policy: Policy | None = Non
                 "together": [*block.get("together", ()), [dict(policy.settings)]],
             }
             for block in blocks
-            if "routing" in block["sweep"]
+            if "routing" in block.get("sweep", ())
         ]
     return expand_with_searches([*sweep["common"], *sweep["preset"].get("overrides", ())], blocks, directory)
 

@@ -42,14 +42,10 @@ def draw(name: str, place: Place, rows: Sequence[Mapping[str, Any]], directory: 
 def differences(
     figure: str, measured: Mapping[str, float | None], expected: Sequence[Mapping[str, Any]], preset: str = "quick"
 ) -> str:
-    """The Markdown table of measured and expected numbers, with the source of each expected number.
+    """The Markdown table of measured and expected numbers of a figure, with the source of each expected number.
 
-    Args:
-        figure: The name for the title.
-        measured: A number per `id` of `expected`; None if the runs did not give it.
-        expected: Entries with `id`, `what`, `value`, `source`, and `band` = [low, high], the range that counts as met.
-            `band` may be a mapping from presets to ranges, if the number does not apply to all presets.
-        preset: The preset of the measured numbers.
+    A measured number that the runs did not give is None. `expected` are the `numbers` of `Place.expected`. A value in
+    the range `band` counts as met; `band` may map presets to ranges, if the number does not apply to all presets.
     """
     lines = [
         f"# {figure}: measured and expected\n",
@@ -58,17 +54,17 @@ def differences(
     ]
     for entry in expected:
         value, wanted, bands = measured[entry["id"]], entry["value"], entry["band"]
-        known = not isinstance(bands, Mapping) or preset in bands
-        low, high = (bands[preset] if isinstance(bands, Mapping) else bands) if known else (None, None)
+        limits = bands.get(preset) if isinstance(bands, Mapping) else bands
+        low, high = limits or (None, None)
         shown = "-" if value is None else _text(value)
-        difference = "-" if value is None or not known else f"{value / wanted - 1:+.1%}"
-        if not known:
+        difference = "-" if value is None or not limits else f"{value / wanted - 1:+.1%}"
+        if not limits:
             verdict = f"only {', '.join(bands)}"
         elif value is None:
             verdict = "not measured"
         else:
             verdict = "yes" if (low is None or value >= low) and (high is None or value <= high) else "**no**"
-        band = f" ({_text(low)} to {_text(high)})" if known else ""
+        band = f" ({_text(low)} to {_text(high)})" if limits else ""
         cells = (entry["what"], _text(wanted), shown, difference, verdict + band, entry["source"])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -25,12 +25,7 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
     """Gather the runs of a study into `rows.parquet`, draw `sweep.<format>` and write `report.html`.
 
     If no result is newer than these files, nothing is written. Damaged runs are reported on stderr and left out. There
-    is a picture if at least two runs can be compared.
-
-    Args:
-        directory: The folder of the study.
-        formats: Suffixes of the picture's files, `png`, `svg` or `pdf`; empty for no picture.
-        command: The name of the calling command, for messages.
+    is a picture if at least two runs can be compared, and a format (`png`, `svg`, `pdf`) is given.
 
     Returns:
         The table, the pictures and the report; an empty list without a finished run.

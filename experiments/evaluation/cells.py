@@ -50,14 +50,8 @@ def cells_of(
 ) -> list[Cell]:
     """The cells by point, by policy and then by metric. A run without a row counts as missing.
 
-    Args:
-        rows: The rows of the finished runs, with the label `policy`.
-        points: Maps a row to its points.
-        policies: The names of all policies.
-        seeds: The seeds of every policy.
-        reference: The policy that ratios and differences refer to.
-        confidence: The confidence of the intervals.
-        order: Values of the keys of points, in the order of the tables. Other values follow in the order of the rows.
+    `points` maps a row to its points. `order` has values of the keys of points, in the order of the tables. Other
+    values follow in the order of the rows.
     """
     found: dict[tuple[Any, ...], tuple[dict[str, dict[int, Row]], Mapping[str, str]]] = {}
     for row in rows:

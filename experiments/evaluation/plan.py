@@ -120,7 +120,7 @@ def plan(
         else:
             words = [word for word in common if word.partition("=")[0] not in {f"run.{key}" for key in WINDOWS}]
         sweep["seed"] = seeds
-        block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
+        block = {"sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
             runs = expand(words, [block], directory)
         except (*WRONG, OSError) as error:  # an OSError is one of an input file

@@ -247,10 +247,11 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
         results = collect(runs.values())
         if not results:
             raise
-        finished = f"{len(results)} of {len(runs)} runs"
-        _write(planned, study, results, [f"the study was interrupted after {finished}"])
-        where = relative(study.directory)
-        raise KeyboardInterrupt(f"{where} has the tables of {finished}, start again to continue") from None
+        number, every, where = len(results), len(runs), relative(study.directory)
+        _write(planned, study, results, [f"the study was interrupted after {number} of {every} runs"])
+        raise KeyboardInterrupt(
+            f"{where} has the tables of the {number} finished runs of {every}, start again to continue"
+        ) from None
     for path in _write(planned, study, results, failures):
         print(relative(path))
     if failures:

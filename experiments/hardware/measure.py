@@ -18,15 +18,10 @@ _CAPACITY = 4096  # transitions in the core's ring; the rows of a record with ma
 
 
 def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, Any]:
-    """The cost of a policy.
+    """The cost of a policy in a run with the overrides `words`: its name, all overrides, the counts, and `declared`.
 
-    Args:
-        policy: The routing with its parameters.
-        words: Overrides of the run.
-        decisions: Decisions to measure after the warm-up; the packets that are delivered meanwhile are counted.
-
-    Returns:
-        Its name, all overrides, the counts, and the result of `Simulation.hardware_cost` under `declared`.
+    The counts are means over the packets that are delivered during so many decisions after the warm-up. `declared` is
+    the result of `Simulation.hardware_cost`.
 
     Raises:
         ConfigError: the configuration cannot run.

@@ -101,14 +101,10 @@ def paper_style(routing: str) -> Style:
 
 
 def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
-    """Distinct styles for the policies of one figure.
+    """Distinct styles for the policies of one figure, by name; the argument has the routing of each policy.
 
-    Args:
-        routings_by_name: The routing of each policy, by the policy's name.
-
-    Returns:
-        Styles by name. The first policy of a routing has the routing's usual style. Learned policies, and policies
-        whose style is taken, have a further colour and marker.
+    The first policy of a routing has the routing's usual style. Learned policies, and policies whose style is taken,
+    have a further colour and marker.
     """
     styles: dict[str, Style] = {}
     taken = set()
@@ -188,12 +184,7 @@ def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> N
 
 
 def polish(ax: Axes, bars: Literal["", "x", "y"] = "") -> None:
-    """Add the grid and remove the frame as `STYLE` does.
-
-    Args:
-        ax: The axes.
-        bars: The axis along which bars lie, which needs neither grid nor ticks.
-    """
+    """Add the grid and remove the frame as `STYLE` does. The axis of `bars` needs neither grid nor ticks."""
     ax.grid(True, which="major", color="#e6e6e6", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -217,24 +208,14 @@ def legend_of(figure: Figure, handles: Sequence[Artist], columns: int | None = N
 
 
 def interval_key(confidence: float, of: str) -> Line2D:
-    """The entry of a legend for intervals.
-
-    Args:
-        confidence: The confidence of the intervals.
-        of: The number of seeds in words.
-    """
+    """The entry of a legend for intervals; `of` is the number of seeds in words."""
     return Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:.12g} % interval, {of}")
 
 
 def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, shaded: bool = False) -> None:
     """Draw intervals as error bars, or as a shaded band along a curve.
 
-    Args:
-        ax: Axes to draw into.
-        x: [points].
-        y: [points, 3] value, lower and upper end.
-        style: The style of the policy.
-        shaded: Whether to draw a band.
+    x is [points], and y is [points, 3] with value, lower and upper end.
     """
     if shaded:
         ax.fill_between(x, y[:, 1], y[:, 2], color=style.color, alpha=0.2, linewidth=0, zorder=1.5)
@@ -246,11 +227,7 @@ def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, sha
 def draw_band(ax: Axes, x: NDArray[Any], values: Iterable[ArrayLike], style: Style) -> None:
     """Draw a band along a curve: 95 % intervals over the seeds. A curve of a single seed has no band.
 
-    Args:
-        ax: Axes to draw into.
-        x: [points].
-        values: [points][seeds]; NaN without a measurement.
-        style: The style of the curve.
+    x is [points], and `values` are [points][seeds]; NaN without a measurement.
     """
     points = list(values)
     if max(map(np.size, points)) > 1:
@@ -264,16 +241,9 @@ def key_line(style: Style) -> Line2D:
 
 
 def save_figure(figure: Figure, stem: Path, salt: str, kinds: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Write a figure as PNG and SVG; the same figure gives the same bytes.
+    """Write a figure as PNG and SVG; the same figure gives the same bytes. Returns the files.
 
-    Args:
-        figure: The figure.
-        stem: The files' path without a suffix.
-        salt: Salt of the identifiers in an SVG, which would otherwise be random.
-        kinds: Suffixes of the files.
-
-    Returns:
-        The files.
+    `stem` is their path without a suffix. `salt` makes the identifiers in an SVG, which would otherwise be random.
     """
     written = []
     for suffix in kinds:

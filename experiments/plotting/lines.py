@@ -12,8 +12,9 @@ import numpy as np
 from ...simcore._window import is_saturated
 from ..metrics import Interval, mean_interval
 from ..results.copies import distinct
+from ..results.rows import is_number
 from .drawing import STYLES, Style, distinct_styles
-from .swept import Row, is_number, is_of_jobs, named, swept, value_of
+from .swept import Row, is_of_jobs, named, swept, value_of
 from .words import value_label
 
 TRAFFIC = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "hops_mean")
@@ -27,32 +28,20 @@ _MOST_KEYS = 4  # panels of points, one per key
 
 @dataclass(frozen=True)
 class Point:
-    """The runs of one line at one position.
+    """The runs of one line at one position."""
 
-    Args:
-        at: The value on the x axis.
-        estimate: The mean over seeds and the ends of its 95 % interval, which are NaN for a single run.
-        saturated: Whether the network is saturated (`is_saturated`).
-        seeds: Number of different runs.
-    """
-
-    at: Any
-    estimate: Interval
-    saturated: bool
-    seeds: int
+    at: Any  # the value on the x axis
+    estimate: Interval  # the mean over seeds and the ends of its 95 % interval, which are NaN for a single run
+    saturated: bool  # as in `is_saturated`
+    seeds: int  # number of different runs
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a figure.
+    """One line of a figure."""
 
-    Args:
-        key: The columns that its runs have in common, and their values.
-        style: The style of the line, with its label.
-    """
-
-    key: Mapping[str, Any]
-    style: Style
+    key: Mapping[str, Any]  # the columns that its runs have in common, and their values
+    style: Style  # with the label of the line
 
     def of(self, rows: Iterable[Row]) -> list[Row]:
         """The rows that belong to this line."""
@@ -61,31 +50,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Block:
-    """A row of panels that share their runs and lines.
+    """A row of panels that share their runs and lines."""
 
-    Args:
-        title: The values of further keys; empty without further keys.
-        rows: The rows of the runs.
-        panels: The columns x and y of each panel.
-        lines: The lines in the order of the legend.
-        joined: Whether lines join the points.
-    """
-
-    title: str
+    title: str  # the values of further keys; empty without further keys
     rows: Sequence[Row]
-    panels: Sequence[tuple[str, str]]
-    lines: Sequence[Line]
-    joined: bool = True
+    panels: Sequence[tuple[str, str]]  # the columns x and y of each panel
+    lines: Sequence[Line]  # in the order of the legend
+    joined: bool = True  # whether lines join the points
 
 
 def blocks_of(rows: Iterable[Row]) -> list[Block]:
-    """The panels of a sweep: first for traffic patterns, then for jobs.
+    """The panels of the rows of a study (`read_rows`): first for traffic patterns, then for jobs.
 
-    Args:
-        rows: The rows of one study, from `read_rows`.
-
-    Returns:
-        The list is empty if no two runs can be compared, as for forwarding tables or unfinished jobs.
+    The list is empty if no two runs can be compared, as for forwarding tables or unfinished jobs.
     """
     known = named(row for row in rows if "routing.name" in row)
     kinds = [[row for row in known if is_of_jobs(row) == jobs] for jobs in (False, True)]
@@ -95,10 +72,7 @@ def blocks_of(rows: Iterable[Row]) -> list[Block]:
 def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
     """The points of one line by increasing `x`. Several runs with the same seed count once, and so do copies.
 
-    Args:
-        rows: The rows of one line, from `named`.
-        x: A column.
-        y: A column with numbers, or None for a missing number.
+    Rows are from `named`. A missing number of `y` is None.
     """
     at: dict[Any, dict[Any, Row]] = {}
     for row in rows:
@@ -115,9 +89,7 @@ def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
 def lines_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Line]:
     """A line for each combination of values that occurs. The first key determines the colour, the others the dashes.
 
-    Args:
-        rows: Rows from `named`.
-        keys: Columns. Without keys, one line has all rows.
+    Rows are from `named`. Without keys, one line has all rows.
     """
     if not keys:
         return [Line({}, Style("", "#0072B2", "o"))]
@@ -164,8 +136,10 @@ def distinguishes(rows: Sequence[Row], keys: Sequence[str], key: str) -> bool:
 
 def _blocks(rows: Sequence[Row]) -> list[Block]:
     keys = swept(rows)
-    jobs = is_of_jobs(rows[0])
-    panels = _times_of_jobs(rows) if jobs else [key for key in TRAFFIC if any(row.get(key) is not None for row in rows)]
+    if is_of_jobs(rows[0]):
+        panels = times_of_jobs(rows)[:_MOST_JOBS]
+    else:
+        panels = [key for key in TRAFFIC if any(row.get(key) is not None for row in rows)]
     across = across_of(rows, keys)
     rest = sorted((key for key in keys if key != across), key=lambda key: key != "routing")
     # If routings are on the x axis, their points still have the colours of the routings.
@@ -220,6 +194,7 @@ def across_of(rows: Sequence[Row], keys: Sequence[str]) -> str:
     return max(chosen, key=lambda key: len(values[key]), default="seed")
 
 
-def _times_of_jobs(rows: Sequence[Row]) -> list[str]:
+def times_of_jobs(rows: Sequence[Row]) -> list[str]:
+    """The columns with the mean communication times of jobs in which any row has a value."""
     columns = dict.fromkeys(key for row in rows for key in row if row[key] is not None)
-    return [key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")][:_MOST_JOBS]
+    return [key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")]

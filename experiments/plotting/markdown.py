@@ -7,14 +7,7 @@ from .drawing import Row
 
 
 def section(title: str, heads: Sequence[str], lines: Iterable[Sequence[str]], text: str = "") -> str:
-    """A heading, a paragraph if there is one, and a table that ends with an empty line.
-
-    Args:
-        title: The heading.
-        heads: The heads of the columns.
-        lines: The cells of each line.
-        text: The paragraph.
-    """
+    """A heading, a paragraph if there is one, and a table that ends with an empty line."""
     paragraph = f"{text}\n\n" if text else ""
     return f"## {title}\n\n{paragraph}{markdown_table(heads, lines, left=heads)}\n"
 

@@ -17,14 +17,9 @@ _SEEDS = {"seed": "seed", "workload.placement_seed": "placement"}
 def state_seeds(
     figure: Figure, rows: Sequence[Mapping[str, Any]], over_seeds: str = "", other: str = "", of_one_seed: str = ""
 ) -> None:
-    """Write the note below a figure.
+    """Write the note below a figure of runs, with the description of the intervals that it shows.
 
-    Args:
-        figure: The figure.
-        rows: The rows of its runs.
-        over_seeds: The description of the intervals that it shows if there are several seeds.
-        other: The description of the other intervals that it shows.
-        of_one_seed: The description of the intervals that it shows if there is one seed.
+    `over_seeds` are shown if there are several seeds, `of_one_seed` if there is one, and `other` always.
     """
     counts = {noun: _counts(rows, column) for column, noun in _SEEDS.items()}
     if not max(counts["seed"]):  # forwarding tables have neither a seed nor buffers

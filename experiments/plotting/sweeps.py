@@ -11,10 +11,11 @@ from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
 from ..results.copies import count_text
+from ..results.rows import is_number
 from .drawing import key_line, latency_axis, legend_of, polish
 from .lines import Block, blocks_of, distinguishes, lines_of, ordered, points
 from .seeds import buffers_text, write_note
-from .swept import Row, column_of, is_number, named, swept, value_of
+from .swept import Row, column_of, named, swept, value_of
 from .words import axis_label, value_label
 
 _COLUMNS = 4  # of panels

@@ -36,10 +36,8 @@ def named(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """The rows with a further column for each section with a component: `routing`, `topology`, `traffic` and so on.
 
     If possible, its values are words of the command line: `dragonfly_72`, `ugal_l`, the name of a policy's file. For
-    traffic they are names of patterns, such as `adversarial, shift=4`. Rows of jobs have no `traffic`.
-
-    Args:
-        rows: Rows from `read_rows`. Existing columns of these names are kept.
+    traffic they are names of patterns, such as `adversarial, shift=4`. Rows of jobs have no `traffic`. Existing columns
+    of these names are kept.
     """
     found = [dict(row) for row in rows]
     for section in _NAMED:
@@ -55,13 +53,10 @@ def is_of_jobs(row: Row) -> bool:
 
 
 def swept(rows: Sequence[Row]) -> list[str]:
-    """The columns that distinguish the runs, without the seed.
+    """The columns that distinguish the rows (of `named`), without the seed.
 
     A key that follows from other keys is left out, such as the warm-up of `run=auto`, which follows from the routing.
     Keys of a component are compared only among runs with this component.
-
-    Args:
-        rows: Rows from `named`.
     """
     candidates = [section for section in _NAMED if len({row.get(section) for row in rows}) > 1]
     for section in SECTIONS:
@@ -84,18 +79,10 @@ def value_of(row: Row, key: str) -> Any:
     return json.dumps(value) if isinstance(value, (list, dict)) else value
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number and not a bool."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def column_of(rows: Sequence[Row], word: str, what: str) -> str:
     """The column for a word, which is its name, a unique end of its name, or a short name such as `latency`.
 
-    Args:
-        rows: Rows from `named`.
-        word: The word.
-        what: The argument that has the word, for the message.
+    Rows are from `named`. The message names the argument `what` that has the word.
 
     Raises:
         ConfigError: there is no such column. The message names the nearest one.

@@ -16,32 +16,20 @@ MOST_ROUTERS = 1200  # a larger network of a known topology is drawn by groups
 
 @dataclass(frozen=True)
 class Grouped:
-    """A network of groups of routers.
+    """A network of groups of routers."""
 
-    Args:
-        of: [routers] the group of each router.
-        layout: The places of the groups.
-        ends: [bundles, 2] pairs of groups that cables join.
-        words: The number of groups in words.
-    """
-
-    of: Integers
-    layout: Layout
-    ends: Integers
-    words: str
+    of: Integers  # [routers] the group of each router
+    layout: Layout  # of the groups
+    ends: Integers  # [bundles, 2] pairs of groups that cables join
+    words: str  # the number of groups
 
 
 def grouped(topology: Mapping[str, Any], routers: int, cables: Integers, terminal_router: Integers) -> Grouped | None:
     """The groups of a large network; None for a small one and for topologies without a rule here.
 
     The groups of a Dragonfly are its own. In a fat tree with nodes, the leaves of a pod (or the hosts of a leaf) are a
-    group. Switches above them that are connected without them form another group: a director, or a plane.
-
-    Args:
-        topology: The section `topology` of a configuration, with all its keys.
-        routers: The number of routers.
-        cables: [cables, 2] the routers at both ends.
-        terminal_router: [terminals] the router of each terminal.
+    group. Switches above them that are connected without them form another group: a director, or a plane. Arguments as
+    for `layout_of`.
     """
     if routers <= MOST_ROUTERS:
         return None
@@ -51,11 +39,8 @@ def grouped(topology: Mapping[str, Any], routers: int, cables: Integers, termina
     if name == "rail_optimised":
         per_group, low, high = int(topology["rails"]) * int(topology["nodes_per_pod"]), "pod", "group of spines"
     elif name == "multi_plane_fat_tree":
-        per_group, low, high = (
-            int(topology["accelerators"]) * int(topology["hosts_per_leaf"]),
-            "group of hosts",
-            "plane",
-        )
+        per_group = int(topology["accelerators"]) * int(topology["hosts_per_leaf"])
+        low, high = "group of hosts", "plane"
     else:
         return None
     of = np.full(routers, -1, dtype=np.int64)

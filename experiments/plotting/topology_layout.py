@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,35 +24,21 @@ _BY_DISTANCE = 1200  # most switches of the layout by distances, which needs a s
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of routers and shapes of cables.
+    """Places of routers and shapes of cables."""
 
-    Args:
-        at: [routers, 2] places.
-        outward: [routers, 2] unit vectors towards a router's terminals.
-        kind: [cables] the kind of each cable, an index into `kinds`.
-        kinds: The names of the kinds.
-        bend: [cables] height of a cable's arc to the left of its direction; 0 = straight.
-        areas: (x, y, radius) of circles behind groups of routers.
-        opacity: The opacity of the cables of each kind; empty = by the number of cables.
-    """
-
-    at: Floats
-    outward: Floats
-    kind: Integers
-    kinds: tuple[str, ...]
-    bend: Floats
-    areas: Sequence[tuple[float, float, float]] = field(default_factory=tuple)
-    opacity: Sequence[float] = field(default_factory=tuple)
+    at: Floats  # [routers, 2]
+    outward: Floats  # [routers, 2] unit vectors towards a router's terminals
+    kind: Integers  # [cables] index into `kinds`
+    kinds: tuple[str, ...]  # names
+    bend: Floats  # [cables] height of a cable's arc to the left of its direction; 0 = straight
+    areas: Sequence[tuple[float, float, float]] = ()  # (x, y, radius) of circles behind groups of routers
+    opacity: Sequence[float] = ()  # of the cables of each kind; empty = by the number of cables
 
 
 def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, terminal_router: Integers) -> Layout:
-    """The layout of a network.
+    """The layout of a network, from the section `topology` of a configuration, with all its keys.
 
-    Args:
-        topology: The section `topology` of a configuration, with all its keys.
-        routers: The number of routers.
-        cables: [cables, 2] the routers at both ends.
-        terminal_router: [terminals] the router of each terminal.
+    Cables are [cables, 2], the routers at both ends; `terminal_router` is [terminals].
     """
     name = topology["name"]
     if name == "dragonfly":

@@ -27,25 +27,17 @@ _ON_ARC = 13  # points along a bent cable
 
 @dataclass(frozen=True)
 class Cables:
-    """The cables of a network.
+    """The cables of a network."""
 
-    Args:
-        ends: [cables, 2] the routers at both ends.
-        failed: [cables] whether the cable has failed.
-        lost: [routers] whether all cables of the router have failed.
-    """
-
-    ends: Integers
-    failed: np.ndarray[Any, np.dtype[np.bool_]]
-    lost: np.ndarray[Any, np.dtype[np.bool_]]
+    ends: Integers  # [cables, 2] the routers at both ends
+    failed: np.ndarray[Any, np.dtype[np.bool_]]  # [cables]
+    lost: np.ndarray[Any, np.dtype[np.bool_]]  # [routers] whether all cables of the router have failed
 
 
 def cables_of(whole: ChannelGraph, used: ChannelGraph) -> Cables:
-    """The cables of a network, and which of them have failed.
+    """The cables of a network without failures, and which of them have failed in the network `used`.
 
-    Args:
-        whole: The network without failures.
-        used: The network with failures. Routers and ports have the same numbers.
+    Routers and ports have the same numbers in both.
     """
     arrays, left = whole.arrays(), used.arrays()
     first = np.flatnonzero(np.arange(whole.channels) < arrays["reverse"])
@@ -112,8 +104,7 @@ def draw_topology(
 
     figure.text(0.5, 1 - 0.2 / total, title, ha="center", va="center", fontsize=12, fontweight="bold", color=_INK)
     counts = f"{whole.switches:,} routers, {whole.terminals:,} terminals, {links:,} links"
-    counts += f", {failed:,} of them failed" if failures else ""
-    counts += words
+    counts += (f", {failed:,} of them failed" if failures else "") + words
     figure.text(0.5, 1 - 0.42 / total, counts, ha="center", va="center", fontsize=9, color=_INK)
     if len(terminals):
         dot = Line2D([], [], label="terminal", color="none", marker="o", markersize=4)

@@ -39,12 +39,9 @@ def axis_label(column: str) -> str:
 
 
 def value_label(column: str, value: Any, alone: bool = False) -> str:
-    """The label of one value of a column: `par`, `dragonfly_72`, `vcs=4`.
+    """The label of one value of a column: `par`, `dragonfly_72`, `vcs=4`. A section has a component as its value.
 
-    Args:
-        column: The name of the column, or a section whose components differ.
-        value: None for a run without this key.
-        alone: Whether to leave out the name of the key, because the axis has it.
+    None stands for a run without this key. `alone` leaves out the name of the key, because the axis has it.
     """
     if column == "routing":
         return str(value)

@@ -41,13 +41,9 @@ def route_again(config: Section) -> str | None:
 
 
 def _again(verb: str, groups: list[str], wanted: Section, derived_from: Section) -> str | None:
-    """The command from the nearest presets and every key that differs.
+    """The command from the nearest presets of `groups` and every key that differs from the configuration `wanted`.
 
-    Args:
-        verb: The command.
-        groups: The groups whose options it names.
-        wanted: The sections of the configuration.
-        derived_from: Keys of the run on which the default warm-up depends.
+    The default warm-up depends on the keys `derived_from` of the run.
     """
     root, default, defaults = _root(verb)
     try:

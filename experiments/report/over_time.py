@@ -143,13 +143,9 @@ def _short(values: NDArray[np.float64]) -> list[float | None]:
 
 
 def film(run: Run, merge: int = 1) -> dict[str, Any] | None:
-    """One run's film: bundles of links, times of the frames, and arrays [frame, bundle] of 16-bit numbers.
+    """The film of a run of jobs: bundles of links, times of the frames, and arrays [frame, bundle] of 16-bit numbers.
 
-    None without a table of the links.
-
-    Args:
-        run: A run of jobs.
-        merge: Number of frames that are merged into one.
+    `merge` frames become one. None without a table of the links.
     """
     table, result = read_columns(run.result, run.directory, "links"), run.result
     if table is None or not table["group"].size:

@@ -54,7 +54,7 @@ def write_report(
     output: Path | None = None,
     command: str | None = None,
 ) -> Path:
-    """Write one HTML page that needs no other file.
+    """Write one HTML page of runs that needs no other file. Returns its path.
 
     Args:
         directory: The folder that gets `report.html`, if `output` is not given.
@@ -63,9 +63,6 @@ def write_report(
         figures: PNG and SVG files, listed after the curves are drawn. Of the same stem, the page shows the SVG.
         output: The file to write.
         command: The command that made the page, for the last section.
-
-    Returns:
-        The path of the page.
 
     Raises:
         DamagedError: a table of a run has changed since it was written.

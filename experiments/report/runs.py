@@ -24,17 +24,11 @@ _SHOWN = ("routing", "topology", "traffic", "traffic.load", "workload", *(f"work
 
 @dataclass(frozen=True)
 class Run:
-    """A run on the page.
+    """A run on the page."""
 
-    Args:
-        result: The content of `result.json`.
-        directory: The folder of the run.
-        row: Its flat row, from `named`.
-    """
-
-    result: Mapping[str, Any]
+    result: Mapping[str, Any]  # the content of `result.json`
     directory: Path
-    row: Mapping[str, Any]
+    row: Mapping[str, Any]  # from `named`
 
     @cached_property
     def jobs(self) -> Mapping[str, Any]:
@@ -89,11 +83,7 @@ class Run:
         return float(received[inside].sum() / total)
 
     def setting(self, *sides: str) -> frozenset[tuple[str, Any]]:
-        """All keys that affect the result, without the seed and the jobs of a pair.
-
-        Args:
-            sides: The jobs of a pair whose keys are kept, `target` or `background`.
-        """
+        """All keys that affect the result, without the seed and the jobs of a pair, except those in `sides`."""
         left_out = tuple(f"workload.{side}" for side in _SIDES if self.is_pair and side not in sides)
         return frozenset(item for item in configuration(self.row).items() if not item[0].startswith(left_out))
 
@@ -164,12 +154,9 @@ _TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their
 def table(
     runs: Sequence[Run], settings: Settings, slowdowns: Mapping[int, tuple[float, str]]
 ) -> tuple[list[Column], list[dict[str, Any]]]:
-    """The columns in which any row has a value, and the rows with their cells: a row per run or per job.
+    """The columns in which any row has a value, and the rows with their cells: a row per simulation or per job.
 
-    Args:
-        runs: The simulations, in the order of the page.
-        settings: Labels of the configurations.
-        slowdowns: The slowdown of the target and a note on it, by the index of the run.
+    `settings` are the labels of the configurations; `slowdowns` has the slowdown of the target with a note by run.
     """
     lines: list[tuple[int, dict[str, Any]]] = []
     for i, run in enumerate(runs):

@@ -63,13 +63,8 @@ class _Cell:
 def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, tuple[float, str]]) -> list[dict[str, Any]]:
     """Slowdown of every target (row) with every background (column), one matrix per setting and routing.
 
-    A cell has the mean over seeds, a colour, and a note with the number of seeds. A pair that cannot be compared has
-    no cell.
-
-    Args:
-        runs: The simulations.
-        settings: Labels of their configurations.
-        ratio: The result of `slowdowns`.
+    A cell has the mean over seeds, a colour, and a note with the number of seeds. A pair that cannot be compared has no
+    cell. `settings` are the labels of the configurations, and `ratio` is the result of `slowdowns`.
     """
     places: dict[tuple[Any, ...], dict[tuple[str, str], list[int]]] = {}
     for i, run in enumerate(runs):

@@ -61,9 +61,7 @@ def require_writable(directory: Path) -> None:
 def remove_if_unused(directory: Path, parents: bool = True) -> Iterator[None]:
     """Remove a folder when a block raises, unless a file is in it.
 
-    Args:
-        directory: The folder.
-        parents: Whether to remove empty parents below the working directory, too. Parallel runs share them.
+    With `parents`, empty parents below the working directory go, too. Parallel runs share them.
     """
     try:
         yield
@@ -173,12 +171,8 @@ def finished(directory: Path, config_hash: str, version: str, results_version: s
     workload must have finished, and the plugins of the run must be installed and unchanged. A damaged result is
     reported on stderr and not reused.
 
-    Args:
-        directory: The folder of the run.
-        config_hash: The hash of the configuration.
-        version: The version of the core.
-        results_version: The version of the core's recorded results (`simcore/CMakeLists.txt`). Cores with equal
-            versions give equal results. Empty: unknown, so that only results of the same `version` are reused.
+    Cores with equal `results_version` (`simcore/CMakeLists.txt`) give equal results. If it is empty and so unknown,
+    only results of the same `version` of the core are reused.
     """
     try:
         result = read_result(directory)

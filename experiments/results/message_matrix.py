@@ -22,17 +22,13 @@ _KEPT = {
 
 
 def matrices(simulation: "Simulation", ranks: Mapping[str, int]) -> dict[str, NDArray[Any]]:
-    """The matrices of every job as `<job>.bytes`, `<job>.messages`, `<job>.time_ns` and `<job>.busy_ns`.
+    """The matrices of every job after a run with `workload.message_matrix=true`, each [ranks, ranks].
 
-    Args:
-        simulation: Has run a workload with `workload.message_matrix=true`.
-        ranks: The number of ranks by job, in the order of the jobs.
+    `ranks` has the number of ranks by job, in the order of the jobs. The matrices of a job are:
 
-    Returns:
-        Each matrix is [ranks, ranks].
-        `bytes`, `messages`: those that have arrived.
-        `time_ns`: the sum of the messages' times, from the call of the send to the last byte.
-        `busy_ns`: the time in which at least one message of the pair was in flight.
+    * `<job>.bytes`, `<job>.messages`: those that have arrived;
+    * `<job>.time_ns`: the sum of the messages' times, from the call of the send to the last byte;
+    * `<job>.busy_ns`: the time in which at least one message of the pair was in flight.
     """
     arrays = {}
     for key, memory in _KEPT.items():

@@ -190,7 +190,7 @@ def _column(values: list[Any]) -> "pa.Array":
 
     # A mixture of integers and floats is a column of floats. A mixture of other types becomes text.
     present = [value for value in values if value is not None]
-    if any(isinstance(value, float) for value in present) and all(_is_number(value) for value in present):
+    if any(isinstance(value, float) for value in present) and all(map(is_number, present)):
         return pa.array(values, pa.float64())
     try:
         return pa.array(values)
@@ -198,7 +198,8 @@ def _column(values: list[Any]) -> "pa.Array":
         return pa.array([None if value is None else json.dumps(value) for value in values], pa.string())
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a number and not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -28,21 +28,13 @@ _MSER_BATCH = 5
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its confidence interval.
-
-    Args:
-        mean: The mean.
-        half_width: Half the width of the interval.
-        variance: The variance of the mean.
-        correlated: Whether neighbouring batches are still strongly correlated. Then the interval is too narrow.
-        drift: Student's t of the difference between the second and the first half of the time.
-    """
+    """A mean with its confidence interval."""
 
     mean: float
-    half_width: float
-    variance: float
-    correlated: bool
-    drift: float
+    half_width: float  # of the interval
+    variance: float  # of the mean
+    correlated: bool  # whether neighbouring batches are still strongly correlated; then the interval is too narrow
+    drift: float  # Student's t of the difference between the second and the first half of the time
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -64,9 +56,6 @@ def mser5(values: Floats) -> int:
 
     MSER-5 removes the values whose removal makes the estimated standard error of the mean smallest. It looks at means
     of five values. A series has not reached its steady state if the rule removes more than half of it.
-
-    Args:
-        values: [n] the series.
     """
     count = len(values) // _MSER_BATCH
     means = values[: count * _MSER_BATCH].reshape(count, _MSER_BATCH).mean(axis=1)

@@ -28,15 +28,10 @@ _GROUP = "hydra/launcher"
 
 @dataclass(frozen=True)
 class Launcher:
-    """Gives the executor of a sweep's runs.
+    """Gives the executor of a sweep's runs."""
 
-    Args:
-        kind: "" for processes of this machine, "ray", or an executor of submitit: "slurm", "local".
-        settings: The settings of the section `hydra.launcher`.
-    """
-
-    kind: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = ""  # "" for processes of this machine, "ray", or an executor of submitit: "slurm", "local"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the section `hydra.launcher`
 
     @property
     def workers(self) -> int | None:

@@ -188,8 +188,8 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
 
 def _of_block(common: Sequence[str], block: Mapping[str, Any], directory: Path) -> Iterator[PlannedRun]:
     kind: Kind = TABLES if block.get("command") == "route" else SIMULATIONS
-    first = [*(() if kind is TABLES else common), *block["overrides"]]
-    sweep: Mapping[str, Sequence[Any]] = block["sweep"]
+    first = [*(() if kind is TABLES else common), *block.get("overrides", ())]
+    sweep: Mapping[str, Sequence[Any]] = block.get("sweep", {})
     groups = kind.root.groups
     if kind is SIMULATIONS:  # groups vary before single keys
         sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in groups)}

@@ -27,30 +27,19 @@ _CHANGING = ("moving_adversary", "phases")  # traffic patterns
 
 @dataclass(frozen=True)
 class SteadyResult:
-    """The result of `measure_steady`. The means are in `Simulation.statistics()`, which has the same window.
+    """The result of `measure_steady`. The means are in `Simulation.statistics()`, which has the same window."""
 
-    Args:
-        steady: Whether the intervals are narrow enough. A saturated network is never steady.
-        reason: A sentence that explains `steady`.
-        saturated: Whether the network cannot carry the offered load: the source queues grow, or lose packets
-            (`router.source_backlog=lost`).
-        latency_interval: Ends of the confidence interval of the mean packet latency in ns; None without packets.
-        accepted_interval: The same for the accepted load, in flits per terminal and flit time.
-        warmup_end_ns: Beginning of the measuring window.
-        effective_samples: Number of independent packets whose mean latency would have an equal interval; None if the
-            latency does not vary.
-        first_half: Mean packet latency in ns (0 without packets) and number of packets of the window's first half.
-        window_cpu_seconds: CPU time of the window.
-    """
-
-    steady: bool
-    reason: str
+    steady: bool  # whether the intervals are narrow enough; a saturated network is never steady
+    reason: str  # a sentence that explains `steady`
+    # Whether the network cannot carry the offered load: the source queues grow, or lose packets
+    # (`router.source_backlog=lost`).
     saturated: bool
-    latency_interval: tuple[float, float] | None
-    accepted_interval: tuple[float, float] | None
-    warmup_end_ns: float
+    latency_interval: tuple[float, float] | None  # of the mean packet latency in ns; None without packets
+    accepted_interval: tuple[float, float] | None  # of the accepted load, in flits per terminal and flit time
+    warmup_end_ns: float  # beginning of the measuring window
+    # Number of independent packets whose mean latency would have an equal interval; None if the latency does not vary.
     effective_samples: float | None
-    first_half: tuple[float, int]
+    first_half: tuple[float, int]  # of the window: mean packet latency in ns (0 without packets), number of packets
     window_cpu_seconds: float
 
 

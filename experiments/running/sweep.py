@@ -35,11 +35,7 @@ Done = Callable[[PlannedRun, Mapping[str, Any], bool], object]
 
 
 class RunFailedError(CommandError):
-    """Runs of a sweep ended with an error. The message names the runs and their errors.
-
-    Args:
-        failures: The error of each run, by its directory.
-    """
+    """Runs of a sweep ended with an error. The message names the runs and their errors by directory."""
 
     def __init__(self, failures: Mapping[Path, Exception]) -> None:
         self.errors = dict(failures)

@@ -26,13 +26,10 @@ _HALVING = "uniform_random_bisection"
 
 
 def bound_of(config: Mapping[str, Any]) -> float | None:
-    """The highest load that the links can carry; None without a known matrix, or for unequal links.
+    """The highest load that the links can carry in a run; None without a known matrix, or for unequal links.
 
     Dimension order has the bound of its own paths, and a minimal routing that of all shortest paths. Other routings
     have the bound of any routing.
-
-    Args:
-        config: The resolved configuration of a run.
     """
     sections = ("topology", "router", "routing", "traffic", "failures")
     # Random links are the only choice of a seed that changes a bound; the seeds of other searches share it.

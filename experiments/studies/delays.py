@@ -19,12 +19,8 @@ def draw_delays(
 ) -> None:
     """Draw the means over placements with numbers in all cells and a common scale.
 
-    Args:
-        figure: The figure of the panels.
-        delays: By panel, ns per packet, [victims, culprits, placements]; NaN for a victim without packets.
-        label: The label of the scale.
-        ends: Whether to write the lowest and the highest placement below the mean.
-        bar: Arguments of the scale.
+    `delays` has, by panel, ns per packet, [victims, culprits, placements]; NaN for a victim without packets. With
+    `ends`, the lowest and the highest placement are below the mean.
     """
     highest = max(float(np.nanmax(values.mean(axis=2), initial=0)) for values in delays.values())
     scale = LogNorm(_LEAST_NS, max(highest, 10 * _LEAST_NS), clip=True)

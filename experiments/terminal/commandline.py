@@ -101,13 +101,9 @@ def call(app: Callable[..., object], *config: DictConfig) -> None:
 
 
 def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
-    """Call the Hydra application of a command.
+    """Call the Hydra application of the command `name`, whose primary configuration is `root`.
 
-    Args:
-        app: A function decorated with `hydra.main`.
-        name: The name of the command.
-        root: The name of its primary configuration.
-        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for its work.
+    A command whose keys take lists instead of a sweep (`-m`) gives `lists`, a noun for its work.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.

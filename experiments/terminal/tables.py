@@ -68,14 +68,8 @@ def study_page(
 ) -> str:
     """The Markdown page of a study.
 
-    Args:
-        title: The title of the page.
-        command: The command line that made it.
-        notes: Paragraphs that explain the tables.
-        failures: A line per failure.
-        figure: A picture in Markdown.
-        tables: In Markdown, by title.
-        footnote: Below the tables.
+    The command line `command` made it, and `notes` explain the tables. The figure and the tables, by title, are in
+    Markdown.
     """
     parts = [f"# {title}\n\n    {command}\n", *(f"{escaped(note)}\n" for note in notes), *failed(failures)]
     parts.append(f"{figure}\n")

@@ -14,12 +14,7 @@ _PLAIN = re.compile(r"(?!(true|false|null)$)[A-Za-z_/.][\w./-]*")
 def parse(
     words: Sequence[str], keys: Collection[str], options: Collection[str]
 ) -> tuple[list[Path], dict[str, str], set[str]]:
-    """The folders, the keys with their values and the options of a command line.
-
-    Args:
-        words: The arguments of the command.
-        keys: The valid keys, as in `y=p99`.
-        options: The valid options without dashes, as in `--help`.
+    """The folders, the keys with their values (`y=p99`) and the options (`--help`, without dashes) of a command line.
 
     Raises:
         ConfigError: a key or an option is unknown, or a key has no value.

@@ -26,21 +26,13 @@ _S = "loggops_S_bytes"
 
 @dataclass(frozen=True)
 class Course:
-    """The course of a program on an ideal network.
+    """The course of a program on an ideal network. Arrays are [samples]."""
 
-    Args:
-        finish_ns: The end of the last rank.
-        time_ns: [samples] ends of the intervals.
-        computing: [samples] ranks that compute, as a mean over the interval.
-        bytes_received: [samples] bytes that ranks received in the interval.
-        messages_received: [samples] messages that ranks received in the interval.
-    """
-
-    finish_ns: float
-    time_ns: NDArray[np.float64]
-    computing: NDArray[np.float64]
-    bytes_received: NDArray[np.float64]
-    messages_received: NDArray[np.float64]
+    finish_ns: float  # the end of the last rank
+    time_ns: NDArray[np.float64]  # ends of the intervals
+    computing: NDArray[np.float64]  # ranks that compute, as a mean over the interval
+    bytes_received: NDArray[np.float64]  # by all ranks in the interval
+    messages_received: NDArray[np.float64]  # by all ranks in the interval
 
 
 def loggops_parameters() -> dict[str, float]:
@@ -52,9 +44,7 @@ def loggops_parameters() -> dict[str, float]:
 def facts_of(trace: Trace, loggops: Mapping[str, float] | None = None) -> dict[str, Any]:
     """Everything that `flitgym trace info` prints; JSON can represent it.
 
-    Args:
-        trace: The trace.
-        loggops: Parameters that differ from `loggops_parameters()`.
+    `loggops` has the parameters that differ from `loggops_parameters()`.
 
     Raises:
         ConfigError: A parameter is out of range.
@@ -85,11 +75,7 @@ def facts_of(trace: Trace, loggops: Mapping[str, float] | None = None) -> dict[s
 
 
 def finish_ns(program: Program, loggops: Mapping[str, float]) -> float:
-    """The end of the last rank on an ideal network.
-
-    Args:
-        program: The operations.
-        loggops: All parameters of the model. If all times are zero, messages take no time.
+    """The end of the last rank on an ideal network. If all times of the model are zero, messages take no time.
 
     Raises:
         CoreError: Ranks wait for each other forever, or the end is beyond the end of simulated time.

@@ -23,14 +23,7 @@ _BLUE, _GREEN, _RED = "#0072B2", "#009E73", "#D55E00"
 
 
 def trace_figure(program: Program, course: Course, title: str, model: str) -> Figure:
-    """Draw a trace.
-
-    Args:
-        program: Its operations.
-        course: Its course on an ideal network.
-        title: Above the picture.
-        model: The model of the ideal network in a few words.
-    """
+    """Draw a trace and its course on an ideal network, which `model` describes in a few words."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     figure.suptitle(title, fontsize=11)
     axes = figure.subplot_mosaic("MC;MN;MB", width_ratios=[1.0, 1.15])

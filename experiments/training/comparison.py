@@ -23,10 +23,8 @@ COMPARED = (f"{LATENCY}@", "comm_time_ns@")
 class Comparison:
     """Measures mean latency and accepted load at a few loads of the base world, or the communication times of jobs.
 
-    Args:
-        settings: The section `evaluation` of a training.
-        sections: The sections of the base world.
-        routing: Parameters of `routing=policy`.
+    The arguments are the section `evaluation` of a training, the sections of the base world, and the parameters of
+    `routing=policy`.
     """
 
     def __init__(self, settings: DictConfig, sections: Mapping[str, Any], routing: Mapping[str, Any]) -> None:

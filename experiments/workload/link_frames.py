@@ -15,11 +15,7 @@ class LinkFrames:
 
     All links of one kind from one group to another form a bundle. Whenever there are `MOST_FRAMES` frames, neighbours
     are merged and the interval doubles. A run of any length thus has 50 to 100 frames, or fewer if it is shorter than
-    50 intervals. The simulation is only read.
-
-    Args:
-        simulation: A simulation whose window begins now.
-        interval: Length of the first frames in cycles.
+    50 intervals. The simulation, whose window begins now, is only read. `interval` is in cycles.
     """
 
     def __init__(self, simulation: Simulation, interval: int) -> None:

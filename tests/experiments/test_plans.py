@@ -29,12 +29,12 @@ def sweep_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Sequence[str],
 
 def sampled(blocks: Sequence[Block]) -> list[Block]:
     """Some of the blocks, each with one value per axis: the k-th block takes the k-th value."""
-    runs = [block for block in blocks if all(block["sweep"].values())]
+    runs = [block for block in blocks if all(block.get("sweep", {}).values())]
     chosen = [runs[k * (len(runs) - 1) // (SAMPLES - 1)] for k in range(SAMPLES)]
     return [
         {
             **block,
-            "sweep": {key: [values[k % len(values)]] for key, values in block["sweep"].items()},
+            "sweep": {key: [values[k % len(values)]] for key, values in block.get("sweep", {}).items()},
             "together": [[axis[k % len(axis)]] for axis in block.get("together", ())],
         }
         for k, block in enumerate(chosen)
