@@ -42,12 +42,7 @@ def open_unpacked(path: str | os.PathLike[str]) -> Iterator[BufferedIOBase]:
 
 
 def read_unpacked(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """Read the bytes of a plain file, decompressed if it is gzipped.
-
-    Args:
-        path: Path of the file.
-        most: Largest number of bytes to return. -1: all.
-    """
+    """Read at most `most` bytes (-1: all) of a plain file, decompressed if it is gzipped."""
     with open_unpacked(path) as file:
         return file.read(most)
 
@@ -55,9 +50,7 @@ def read_unpacked(path: str | os.PathLike[str], most: int = -1) -> bytes:
 def read_arrays(path: str | os.PathLike[str], refusal: str) -> dict[str, NDArray[np.generic]]:
     """Read all arrays of an archive, by name. The array of an `.npy` file has the name ''.
 
-    Args:
-        path: Path of the file.
-        refusal: Start of the message if the file holds no arrays or is damaged.
+    `refusal` begins the message if the file holds no arrays or is damaged.
     """
     with open_plain(path) as file:
         try:
@@ -75,13 +68,8 @@ def read_arrays(path: str | os.PathLike[str], refusal: str) -> dict[str, NDArray
 def atomic_path(path: str | os.PathLike[str], keep: bool = True) -> Iterator[Path]:
     """Yield a temporary path in the same folder, which replaces `path` if the block succeeds and is deleted if not.
 
-    Missing parent folders are created.
-
-    A crash at any moment leaves the old file or the new one under `path`, never a partial file.
-
-    Args:
-        path: Path of the final file.
-        keep: Whether to create the file; False only tests whether it could be written.
+    Missing parent folders are created. A crash at any moment leaves the old file or the new one under `path`, never a
+    partial file. With keep=False, the block only tests whether the file could be written.
     """
     path = Path(path)
     if path.is_dir():

@@ -18,10 +18,7 @@ Series = dict[str, list[Row]]
 
 def thread_counts(cores: int) -> list[int]:
     """The powers of two up to the number of cores."""
-    counts = [1]
-    while 2 * counts[-1] <= cores:
-        counts.append(2 * counts[-1])
-    return counts
+    return [2**k for k in range(cores.bit_length())]
 
 
 def point(row: Row) -> Row:

@@ -259,7 +259,6 @@ class SimulationBatch {
       count_ = 0;
       raised[k] = std::current_exception();
       rethrow(raised);
-      throw;
     }
   }
   // The same for all networks, on all threads. The place of a network's

@@ -6,17 +6,13 @@
 #include "simcore/registry.hpp"
 #include "test.hpp"
 
-namespace {
-
 // Does a case need a component of the libraries on top, in a build without them?
-bool needs_libraries(const std::string& error) {
+static bool needs_libraries(const std::string& error) {
   if (flitgym::registry<flitgym::TopologySpec>().contains("graph")) return false;
   for (const char* name : {"graph", "table", "up_down"})
     if (error.find("unknown name '" + std::string(name) + "'") != error.npos) return true;
   return false;
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
   int run = 0, failed = 0;

@@ -114,8 +114,7 @@ class Expansion:
     core or a key of `DIRECT`. The bytes are the vector (bcast, reduce, allreduce, reduce_scatter, scan), the share of a
     rank (allgather, gather, scatter), or the message (alltoall, barrier).
 
-    Args:
-        algorithm: Name of an algorithm, or `auto`. A collective that lacks the named algorithm uses `auto`.
+    A collective that lacks the named `algorithm` uses `auto`.
     """
 
     def __init__(self, algorithm: str) -> None:

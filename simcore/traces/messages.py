@@ -23,8 +23,7 @@ ANY = -1  # source or tag of a receive
 class Messages:
     """Collects the sends and receives of all ranks, rank by rank, in the order of the calls.
 
-    Args:
-        place: Text of a place, such as `trace.0.et: node 7 'send'`, from the rank and the number that `add` received.
+    `place` gives the text of a place, such as `trace.0.et: node 7 'send'`, from the rank and the number of `add`.
     """
 
     def __init__(self, place: Callable[[int, int], str]) -> None:

@@ -47,9 +47,7 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
 def read_groups(path: Path, files: Sequence[Path]) -> dict[str, list[int]]:
     """Read groups of ranks by name: JSON objects such as {"1": [0, 1], "2": [2, 3]} (ASTRA-sim's comm_group file).
 
-    Args:
-        path: A file, beside which comm_group*.json may be, or a folder with JSON files.
-        files: The files of the ranks.
+    They are in a folder with JSON files, or in comm_group*.json beside a file. `files`: the files of the ranks.
     """
     groups: dict[str, list[int]] = {}
     beside = path.glob("*.json") if path.is_dir() else path.parent.glob("*comm_group*.json")

@@ -43,11 +43,7 @@ class _Rank:
 
 
 class Communicators:
-    """Collects the events of every rank with `add`, then resolves them.
-
-    Args:
-        ranks: Number of ranks of the trace.
-    """
+    """Collects the events of every rank with `add`, then resolves them."""
 
     def __init__(self, ranks: int) -> None:
         self._size = ranks
