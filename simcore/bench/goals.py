@@ -18,11 +18,7 @@ class Goal:
     of: str | None = None
 
     def ratio(self, now: Mapping[str, float]) -> float | None:
-        """The required ratio to the yardstick. None: the scene `of` has not been measured.
-
-        Args:
-            now: Ratios to the yardstick in this run, by scene.
-        """
+        """The required ratio to the yardstick. None: `now`, the ratios of this run by scene, lacks the scene `of`."""
         if self.of is None:
             return self.times
         return self.times * now[self.of] if self.of in now else None

@@ -134,7 +134,6 @@ class ProgramBuilder:
             kind: `SEND` or `RECEIVE`.
             peer: The other rank. A receive may have `messages.ANY` here and as tag.
             bytes_: Size.
-            tag: Tag.
             after: Operations that end before it starts.
             cpu: Processor that it occupies.
             context: Number of the communicator.

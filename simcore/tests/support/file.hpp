@@ -25,10 +25,8 @@ struct File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   void write(const std::string& text) const {
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    out.close();
-    CHECK(out.good());
+    std::ofstream out(path, std::ios::binary);
+    CHECK((out << text).flush().good());
   }
 };
 
