@@ -22,10 +22,7 @@ _SATURATED = 0.97  # a network that accepts a smaller fraction of the offered lo
 def measure_window(simulation: Simulation, cycles: int, advance: Callable[[int], Any]) -> dict[str, float | None]:
     """Open a measuring window, run it, and return the fields for `cautions_of`, which are also fields of a result.
 
-    Args:
-        simulation: After its warm-up, with traffic.
-        cycles: The length of the window.
-        advance: Runs the simulation for a number of cycles.
+    The simulation has traffic, and its warm-up is over. `advance` runs it for a number of cycles.
     """
     simulation.begin_window()
     seen = [(0.0, 0.0)]  # packets and the sum of their latencies since the beginning of the window
@@ -40,10 +37,8 @@ def measure_window(simulation: Simulation, cycles: int, advance: Callable[[int],
 def trend_of(seen: Iterable[tuple[float, float]]) -> dict[str, float | None]:
     """The mean latency of each half of a window in ns, and the correlation of the latency with time.
 
-    All are None with fewer than 1,000 packets in a half.
-
-    Args:
-        seen: [parts + 1] packets and the sum of their latencies in ns since the beginning; an even number of parts.
+    All are None with fewer than 1,000 packets in a half. `seen`: [parts + 1] packets and the sum of their latencies in
+    ns since the beginning, for an even number of parts.
     """
     packets, sums = np.array(list(seen), dtype=float).T
     middle = len(packets) // 2

@@ -134,6 +134,7 @@ class ProgramBuilder:
             kind: `SEND` or `RECEIVE`.
             peer: The other rank. A receive may have `messages.ANY` here and as tag.
             bytes_: Size.
+            tag: Number that a receive must match.
             after: Operations that end before it starts.
             cpu: Processor that it occupies.
             context: Number of the communicator.
