@@ -134,7 +134,7 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
             ["terminal 2", "twice"],
         ),
         (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),
-        (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:8:1", "cycle:"]),
+        (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:3", "cycle:"]),
     ],
 )
 def test_bad_input_is_refused_in_one_message(
