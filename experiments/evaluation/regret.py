@@ -108,7 +108,7 @@ class Regret(Comparison):
 
 
 def cells_of(groups: Mapping[tuple[str, float, str], Sequence[Columns]], confidence: float) -> list[Cell]:
-    """All cells, from the columns of each seed's run (`measure.columns_of`) by pattern, load and policy.
+    """All cells. `groups` has the columns of each seed's run (`columns_of`) by pattern, load and policy.
 
     The cells of all decisions precede those of the decisions after each number of hops.
     """

@@ -219,7 +219,7 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
         DamagedError: a file of recorded results is damaged.
         OSError: a file cannot be read or written.
     """
-    # The copy leaves out `run`, because the length of a warm-up depends on the routing of each run.
+    # The copy leaves out `router` and `run`: their values belong to each run, such as a warm-up that fits its routing.
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("router", "run")])
     given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
     check_numbers(given["confidence"], workers=given["workers"])

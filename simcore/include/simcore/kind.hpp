@@ -16,7 +16,7 @@ namespace flitgym {
 
 struct Kind {
   const char* name;
-  void (*check)(const std::string& who);          // throws ConfigError for a component that waits
+  void (*check)(const std::string& who);          // throws ConfigError if a component that waits is invalid
   void (*take)(std::vector<std::string>& names);  // registers the components that wait
   void (*forget)();                               // drops the components that wait
 };
@@ -65,8 +65,8 @@ std::vector<std::string> registered_names() {
 
 inline std::string owner(const std::string& plugin) { return plugin.empty() ? "flitgym" : "plugin '" + plugin + "'"; }
 
-// Whether all topologies of a component belong to its plugin. Such a component does not affect others.
 bool own_topology(const std::string& topology, const std::string& plugin);
+// Whether a component is for topologies of its own plugin only, so that it changes no other run.
 template <class Spec>
 bool for_own_topologies(const Spec& spec) {
   bool own = !spec.topologies.empty();

@@ -140,8 +140,8 @@ struct MotifSpec {
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// Defined in src/core/registry.cpp for every kind of Spec, so files that register components need not compile these
-// functions.
+// FLITGYM_KIND (kind.hpp) defines them in one source file per kind, so files that register components need not compile
+// these functions.
 // Libraries that are loaded later (plugins.hpp) register in the same way.
 template <class Spec>
 std::multimap<std::string, Spec>& registry();

@@ -20,6 +20,11 @@ bool own_topology(const std::string& topology, const std::string& plugin) {
   return found != registry<TopologySpec>().end() && found->second.plugin == plugin;
 }
 
+template <>
+const char* kind_name<RoutingSpec>();
+template <>
+const char* kind_name<RelationSpec>();
+
 namespace {
 
 // Relations share their names with routings that list candidates, and relation=widest and =preferred select among them.

@@ -5,7 +5,7 @@ namespace flitgym {
 
 namespace {
 
-// The template parameters are facts of a run. kPlain: no watched packet and no accounts of jobs (stage.hpp).
+// The template parameters are facts of a run. kPlain: no watched packet and no accounts of jobs (frame.hpp).
 // kSingleFlit: every packet has one flit. kLearns: the routing learns.
 template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
@@ -83,7 +83,7 @@ void arrive_all(Frame& f) {
     if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
 }
 
-// kPlain: no watched packet, no accounts of jobs (stage.hpp) and no sensed occupancies. kOutputBuffers: a credit lets
+// kPlain: no watched packet, no accounts of jobs (frame.hpp) and no sensed occupancies. kOutputBuffers: a credit lets
 // a flit leave its output queue; false: it lets a flit at an input request the switch.
 template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {

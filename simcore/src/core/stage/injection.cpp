@@ -88,7 +88,7 @@ u32 new_packet(Frame& f) {
 }
 
 // A packet enters the NIC of `terminal`, whose clock is x. kPlain: no watched packet and no accounts of jobs
-// (stage.hpp).
+// (frame.hpp).
 template <bool kPlain>
 inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
                                                  Cycle generated, u32 job) {

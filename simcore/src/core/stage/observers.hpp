@@ -1,6 +1,6 @@
 // Observers of a run: the accounts of jobs (hosts/blame.hpp), the log of a watched packet (watch.cpp), and the
 // occupancies that adaptive routings sense (Network::sensed). The stages report the events of a flit here. With kPlain,
-// which plain() selects, a report compiles to nothing.
+// which plain() selects, reports to the accounts and the log compile to nothing; without kSenses, those of occupancies.
 #pragma once
 
 #include "core/hosts/blame.hpp"
@@ -16,11 +16,11 @@ template <bool kPlain = false, bool kSenses = !kPlain>
 struct Observers {
   explicit Observers(Frame& frame) : f(frame), net(frame.net), s(frame.s) {}
 
-  // A packet enters an input VC over a link, or the NIC that fills the VC.
+  // A packet enters an input VC, or the NIC that fills it.
   void queued(u32 input_vc, u32 packet) const {
     if (accounts()) workload::account_queued(f, input_vc, packet);
   }
-  // A head requests an output VC, or it may choose its output again.
+  // A head requests an output VC, or its request is revoked because it may choose its output again.
   void routed(u32 input_vc, u32 output) const {
     if (accounts()) workload::account_routed(f, input_vc, output);
   }
@@ -39,7 +39,7 @@ struct Observers {
   void credited(const CreditEvent& credit) const {
     if (accounts()) workload::account_credit(f, credit);
   }
-  // A channel begins to wait for credits although packets wait for it, or it no longer waits.
+  // Packets wait for a channel that has no credits, or the stall ends.
   void stalled(u32 port) const {
     if (accounts() && port < net.router_ports) s.stall_charged[port] = f.now;
   }

@@ -233,7 +233,7 @@ bool withholds(const Frame& f) {
          !router.multi_cycle_switch && plain(f);
 }
 
-// kPlain: no watched packet, no accounts of jobs (stage.hpp) and no head that is routed again. kOneWord: a router's
+// kPlain: no watched packet, no accounts of jobs (frame.hpp) and no head that is routed again. kOneWord: a router's
 // input VCs fit one mask word. kBusyPorts: switch allocation reads how long ports are busy.
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
 void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {

@@ -12,7 +12,7 @@ namespace flitgym::switching {
 
 // Facts about a router and a run as compile-time constants. The compiler generates separate code for each shape in use.
 struct Shape {
-  bool plain = false;  // no watched packet and no accounts of jobs (stage.hpp), no sensed occupancies, no head that
+  bool plain = false;  // no watched packet and no accounts of jobs (frame.hpp), no sensed occupancies, no head that
                        // is routed again; false: read at run time
   bool output_buffers = false;  // false: the crossbar drives the channels
   bool single_flit = false;     // every packet has one flit, and no packet holds an output VC
@@ -124,7 +124,7 @@ struct Router {
     }
   }
 
-  // Whether crossbar ports stay busy after a grant. For bubble flow control the busy times are always kept.
+  // Whether crossbar ports stay busy after a grant. The shape for bubble flow control does not read multi_cycle.
   __attribute__((always_inline)) bool timed() const {
     return !kShape.one_cycle && !kShape.per_vc && (kShape.bubble || x.multi_cycle);
   }

@@ -101,9 +101,9 @@ void allocate_all(Frame& f) {
 }  // namespace
 
 void switch_allocation_per_vc(Frame& f) {
-  if (f.net.most_packet_flits == 1 && !f.net.router.separate_vc_allocation)
+  if (f.net.routing_facts.bubble) allocate_all<Shape{.output_buffers = true, .bubble = true, .per_vc = true}>(f);
+  else if (f.net.most_packet_flits == 1 && !f.net.router.separate_vc_allocation)
     allocate_all<Shape{.output_buffers = true, .single_flit = true, .per_vc = true}>(f);
-  else if (f.net.routing_facts.bubble) allocate_all<Shape{.output_buffers = true, .bubble = true, .per_vc = true}>(f);
   else allocate_all<Shape{.output_buffers = true, .per_vc = true}>(f);
 }
 

@@ -3,9 +3,8 @@
 // valiant_group   VALg: every packet to another group goes minimally to a uniformly random third group, and from the
 //                 router where it enters that group minimally to its destination (Valiant 1982; Kim et al., ISCA 2008).
 //                 Traffic within a group is minimal.
-// valiant_router  VALn: as VALg, but through a uniformly random router of the intermediate group, which also spreads
-// the
-//                 traffic over that group's local links (Q-adaptive authors' dragonfly.cc, 642-733).
+// valiant_router  VALn: as VALg, but through a uniformly random router of the intermediate group, which also
+//                 spreads the traffic over that group's local links (Q-adaptive authors' dragonfly.cc, 642-733).
 // ugal_group      UGALg: at the source router, the minimal path or a path through a random group, by the local queues.
 //                 The defaults are the rule of the Q-adaptive papers, q_min > 2 q_nonmin without hop weights
 //                 (dragonfly.cc 735-958, adaptive_threshold = 2). The preset ugal_l is the textbook's UGAL-L.
