@@ -25,8 +25,7 @@ struct File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   void write(const std::string& text) const {
-    std::ofstream out(path, std::ios::binary);
-    CHECK((out << text).flush().good());
+    CHECK((std::ofstream(path, std::ios::binary) << text).flush().good());
   }
 };
 
