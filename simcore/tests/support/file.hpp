@@ -24,9 +24,7 @@ struct File {
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  void write(const std::string& text) const {
-    CHECK((std::ofstream(path, std::ios::binary) << text).flush().good());
-  }
+  void write(const std::string& text) const { CHECK((std::ofstream(path, std::ios::binary) << text).flush().good()); }
 };
 
 }  // namespace fabrics
