@@ -56,16 +56,19 @@ class Simulation(_core.Simulation):
             `max_memory_gb` limits the memory that the simulation may need at its start, in GB of 1e9 bytes. The default
             0 means the memory that the machine has free. `facts()["memory_estimate_bytes"]` is the estimated need.
 
+            `threads` (default 1) is the number of threads that run(), drain(), collect() and apply() use for this
+            network.
+
             `partitions` is the number of parts of the network that threads can run in parallel. The default 0 lets the
-            core choose it. With a built-in routing, the number changes the state hash but no statistic, except two
+            core choose it, at least one per thread. With a built-in routing, the number changes the state hash but no statistic, except two
             (see docs/simulate.md). It changes the order of the decisions and of the feedback that an agent gets.
             Routings with `allocation=sequential` always have the core's number.
 
-    `threads` (default 1) is the number of threads that run(), drain(), collect() and apply() use for this network. A
-    large network is cut into `facts()["partitions"]` partitions, which run in parallel; the resulting state does not
-    depend on the number of threads. Small networks and workloads without a simulated network have a single partition.
-    So do networks with agents or with the oracle `ugal_global`, unless `partitions` is given. With several partitions,
-    `arrays()` returns copies of the two latency histograms instead of views.
+    A large network is cut into `facts()["partitions"]` partitions, which run in parallel. The attribute `threads`
+    changes the number of threads and not the partitions, so the resulting state does not depend on it. Small networks
+    and workloads without a simulated network have a single partition. So do networks with agents or with the oracle
+    `ugal_global`, unless `partitions` is given. With several partitions, `arrays()` returns copies of the two latency
+    histograms instead of views.
 
     Raises:
         ConfigError: The configuration is invalid. The message names the key, its value and the valid choices. Raised

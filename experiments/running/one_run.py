@@ -172,8 +172,10 @@ def prepare(config: Config) -> Simulation:
     require_policy_file(config["routing"])
     plot_formats(config)  # refuses an unknown one
     resources = {key: config["run"][key] for key in ("max_memory_gb", "partitions")}
-    simulation = Simulation({**core_sections(config), **resources})
-    simulation.threads = config["run"]["threads"] or cores_of_a_run()
+    threads = config["run"]["threads"]
+    simulation = Simulation({**core_sections(config), **resources, "threads": max(threads, 1)})
+    if not threads:  # the partitions must not depend on the machine
+        simulation.threads = cores_of_a_run()
     if has_workload(config):
         Limits.of(config["workload"], simulation)
     else:

@@ -36,10 +36,10 @@ double wall_now() { return std::chrono::duration<double>(std::chrono::steady_clo
 
 void run(const Scene& scene, double scale, u32 threads, u32 partitions) {
   Config config = config_of(scene);
+  config.threads = threads;
   config.partitions = partitions;
   const double start = cpu_now();
   Simulation sim(config);
-  sim.set_threads(threads);
   const double built = cpu_now();
   const u64 cycles = static_cast<u64>(scene.cycles * scale), seen = std::min<u64>(cycles, scene.warmup);
   sim.run(scene.warmup - seen);

@@ -145,7 +145,7 @@ Config to_network(const py::object& topology, const py::object& failures, const 
 Config to_config(const py::object& mapping) {
   const py::dict given = to_mapping("the configuration", mapping).attr("copy")();
   const std::vector<std::string> valid = {"topology", "router",        "routing",    "traffic",  "workload",
-                                          "seed",     "max_memory_gb", "partitions", "failures", "record"};
+                                          "seed",     "max_memory_gb", "partitions", "threads",  "failures", "record"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end())
@@ -166,6 +166,7 @@ Config to_config(const py::object& mapping) {
   if (has("partitions"))
     config.partitions =
         static_cast<u32>(to_count("partitions", given["partitions"], kMostPartitions, "1024; 0 = the core chooses"));
+  if (has("threads")) config.threads = static_cast<u32>(to_count("threads", given["threads"], kMostPartitions, "1024"));
   if (has("failures")) config.failures = to_failures(given["failures"]);
   if (has("record")) config.record = to_values("record", given["record"]);
   if (has("max_memory_gb")) config.max_memory_gb = number<double>("max_memory_gb", given["max_memory_gb"]);
@@ -213,5 +214,6 @@ py::dict from_config(const Config& config) {
   if (config.record) d["record"] = from_values(*config.record);
   d["seed"] = config.seed;
   if (config.partitions > 0) d["partitions"] = config.partitions;
+  if (config.threads > 1) d["threads"] = config.threads;
   return d;
 }

@@ -11,6 +11,7 @@ LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uni
 def test_a_network_has_the_partitions_that_its_configuration_asks_for() -> None:
     one, three = Simulation({**LARGE, "partitions": 1}), Simulation({**LARGE, "partitions": 3})
     assert (one.facts()["partitions"], three.facts()["partitions"]) == (1, 3)
+    assert (two := Simulation({**LARGE, "threads": 2})).facts()["partitions"] == two.threads == 2
     three.threads = 3
     for simulation in (one, three):
         simulation.run(300)

@@ -52,8 +52,9 @@ struct Config {
   Values failures = {};                                       // src/core/failures.hpp
   std::shared_ptr<const tables::ForwardingTable> table = {};  // for routing=table: used instead of an engine
   // Number of partitions (src/core/partition.hpp), at most kMostPartitions. 0: the core chooses it from state size,
-  // terminals and flits per cycle.
+  // terminals and flits per cycle, and at least one per thread.
   u32 partitions = 0;
+  u32 threads = 1;  // Simulation::threads() at first
   std::shared_ptr<const Demand> demand = {};          // for routing=table: traffic whose load the engine balances
   std::shared_ptr<const Demand> traffic_matrix = {};  // for traffic=matrix
   std::optional<Values> record = {};                  // records the decisions of the routing (record_params())

@@ -255,6 +255,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   net->config.failures = config.failures;
   net->config.record = config.record;
   net->config.partitions = config.partitions;
+  net->config.threads = config.threads;
   const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
   size_router(router, *net);
@@ -263,7 +264,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
   else choose_workload(config, router, *net);
   if (config.record) build_witness(*config.record, *net);
-  choose_partitions(*net, config.partitions);
+  choose_partitions(*net, config.partitions, config.threads);
   // The identity is everything that determines the course of a run; a snapshot must match it.
   for (const Section* section :
        {&net->config.topology, &net->config.router, &net->config.routing, &net->config.traffic}) {

@@ -126,7 +126,7 @@ void cut(Network& net, u32 parts, u32 unit) {
 
 }  // namespace
 
-void choose_partitions(Network& net, u32 wanted) {
+void choose_partitions(Network& net, u32 wanted, u32 threads) {
   net.local_lines = static_cast<u32>(net.delays.size());
   net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
   if (whole(net)) return;
@@ -140,6 +140,7 @@ void choose_partitions(Network& net, u32 wanted) {
     parts = nearest_power_of_two(std::max<u64>(
         (bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes, net.terminals / kTerminals));
     parts = std::min(parts, std::bit_floor<u64>(net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host)));
+    parts = std::max<u64>(parts, threads);
   }
   parts = std::min<u64>({parts, net.routers, kMostPartitions});
   if (parts < 2) return;

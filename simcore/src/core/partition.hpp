@@ -6,8 +6,8 @@
 // threads can run several partitions.
 //
 // Events that leave a partition go onto separate delay lines. At the end of the window they are handed over, cycle by
-// cycle and within a cycle in the order of the partitions that sent them. The cut depends only on the network. So the
-// state of a run depends neither on the number of threads nor on how the run is split into calls.
+// cycle and within a cycle in the order of the partitions that sent them. The cut depends only on the configuration. So
+// the state of a run depends neither on Simulation::set_threads() nor on how the run is split into calls.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@
 
 namespace flitgym {
 
-// Cuts a network whose routing and traffic are known into `wanted` partitions; 0: a number that fits the caches.
-// Channels between partitions get separate delay lines.
-void choose_partitions(Network& net, u32 wanted);
+// Cuts a network whose routing and traffic are known into `wanted` partitions; 0: a number that fits the caches, and at
+// least `threads`. Channels between partitions get separate delay lines.
+void choose_partitions(Network& net, u32 wanted, u32 threads);
 
 // Gives each partition packet ids for all packets that its terminals may inject in a window, because the pool cannot
 // grow within a window.

@@ -20,6 +20,7 @@ Simulation::Simulation(const Config& config, const KeepGoing& keep_going)
 Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& keep_going)
     : network_(std::move(network)), tables_(*network_) {
   const LimitScope scope(keep_going);
+  set_threads(network_->config.threads);
   initialise(*network_, state_);
   prepare(*network_, workspace_);
 }
