@@ -2,7 +2,6 @@
 #include <map>
 
 #include "configuration.hpp"
-#include "mapping/mapped.hpp"
 #include "readers/array_program.hpp"
 #include "readers/goal.hpp"
 #include "readers/goal_binary.hpp"
