@@ -1,5 +1,5 @@
-// Levels of the switches, that is, their distance from the top of the network, and routes that go up and then down, for
-// any ranking of the switches (up*/down* of Autonet: Schroeder et al., IEEE JSAC 9(8), 1991).
+// The level of a switch is its distance from the top of the network. Routes go up and then down, for any ranking of the
+// switches (up*/down* of Autonet: Schroeder et al., IEEE JSAC 9(8), 1991).
 #pragma once
 
 #include <optional>
