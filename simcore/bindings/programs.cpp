@@ -5,6 +5,7 @@
 #include "readers/array_program.hpp"
 #include "readers/goal.hpp"
 #include "readers/goal_binary.hpp"
+#include "simcore/mapping/communication_matrix.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/workload.hpp"
 
