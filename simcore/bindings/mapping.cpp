@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "exclusive.hpp"
-#include "mapping/mapped.hpp"
 #include "mapping/quality.hpp"
 #include "simcore/mapping/problem.hpp"
 #include "simcore/tables/engine.hpp"
@@ -108,7 +107,7 @@ py::dict quality_of(Simulation& s, const std::optional<SparseMatrix>& matrix, co
                       " ranks, but the workload has " + std::to_string(net.workload->ranks()) +
                       "; give the terminals, too");
   else at = net.workload->rank_terminal;
-  if (terminals.is_none() && net.workload->has_links()) given = workload::between_nodes(given, net.workload->nodes, at);
+  if (terminals.is_none() && net.workload->has_links()) given = mapping::between_nodes(given, net.workload->nodes, at);
   const mapping::MappingQuality q = without_gil([&] {
     return table ? mapping::quality_under_table(net, *table, given, at)
                  : mapping::quality_on_minimal_paths(net, given, at);

@@ -2,10 +2,10 @@
 #include <map>
 
 #include "configuration.hpp"
-#include "mapping/mapped.hpp"
 #include "readers/array_program.hpp"
 #include "readers/goal.hpp"
 #include "readers/goal_binary.hpp"
+#include "simcore/mapping/communication_matrix.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/workload.hpp"
 

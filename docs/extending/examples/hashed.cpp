@@ -12,10 +12,8 @@ namespace {
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
   ForwardingTable table = empty_table(g, "hashed");
   const auto seed = static_cast<u64>(params.integer("hash_seed"));
-  std::vector<u32> hops;
-  Candidates candidates;  // the channels on shortest paths, switch by switch
   for (const u32 to : destination_switches(g)) {
-    shortest_candidates(g, to, hops, candidates);
+    const Candidates candidates = shortest_candidates(g, to);  // switch by switch
     for (u32 s = 0; s < g.switches; s++) {
       const u32 first = candidates.first[s], n = candidates.first[s + 1] - first;
       for (u32 k = g.first_terminal[to]; n > 0 && k < g.first_terminal[to + 1]; k++) {

@@ -12,7 +12,7 @@ struct Pipeline : Loop {
   u32 micro_batches = 1;
   u64 bytes = 0, compute_ns = 0;
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     pass(script, rank > 0 ? rank - 1 : kNone, rank + 1 < ranks ? rank + 1 : kNone,
          1);  // activations
     pass(script, rank + 1 < ranks ? rank + 1 : kNone, rank > 0 ? rank - 1 : kNone,

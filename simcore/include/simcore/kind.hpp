@@ -2,6 +2,7 @@
 // plugin are checked by the templates below before one of them is registered (src/core/plugins.cpp).
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "simcore/error.hpp"
+#include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {
@@ -61,6 +63,21 @@ std::vector<std::string> registered_names() {
   for (const auto& entry : registry<Spec>())
     if (names.empty() || names.back() != entry.first) names.push_back(entry.first);
   return names;
+}
+
+// Throws ConfigError, which begins with `where`, if no component has this name.
+template <class Spec>
+void check_name(const std::string& where, const std::string& name) {
+  const auto valid = registered_names<Spec>();
+  if (std::find(valid.begin(), valid.end(), name) == valid.end())
+    throw ConfigError(where + ": unknown name '" + name + "'" + did_you_mean(name, valid) +
+                      "; valid names: " + join(valid));
+}
+// The component of this name, of a kind whose names have one component each.
+template <class Spec>
+const Spec& named(const std::string& where, const std::string& name) {
+  check_name<Spec>(where, name);
+  return noted(registry<Spec>().find(name)->second);
 }
 
 inline std::string owner(const std::string& plugin) { return plugin.empty() ? "flitgym" : "plugin '" + plugin + "'"; }

@@ -5,19 +5,10 @@
 #include <string>
 
 #include "simcore/error.hpp"
-#include "simcore/plugins.hpp"
-#include "simcore/registry.hpp"
+#include "simcore/kind.hpp"
 #include "simcore/routing/relation.hpp"
 
 namespace flitgym {
-
-template <class Spec>
-void check_name(const std::string& kind, const std::string& name) {
-  const auto valid = registered_names<Spec>();
-  if (std::find(valid.begin(), valid.end(), name) == valid.end())
-    throw ConfigError(kind + ": unknown name '" + name + "'" + did_you_mean(name, valid) +
-                      "; valid names: " + join(valid));
-}
 
 inline bool runs(const TrafficSpec& spec, const Network& net) {
   return spec.topologies.empty() ||

@@ -8,28 +8,6 @@
 
 namespace flitgym {
 
-namespace {
-
-// A packet with its memories.
-struct Saved {
-  Packet packet;
-  PacketDetail detail;
-  std::vector<u8> memories;
-};
-Saved save(const Network& net, const State& s, u32 id) {
-  Saved saved{s.packets[id], {}, {}};
-  if (id < s.details.size()) saved.detail = s.details[id];
-  save_memories(net, s, id, saved.memories);
-  return saved;
-}
-void put_back(const Network& net, State& s, u32 id, const Saved& saved) {
-  s.packets[id] = saved.packet;
-  if (id < s.details.size()) s.details[id] = saved.detail;
-  load_memories(net, s, id, saved.memories.data());
-}
-
-}  // namespace
-
 void save_memories(const Network& net, const State& s, u32 packet, std::vector<u8>& to) {
   for (const u32 k : net.packet_memories) {
     const std::size_t size = net.memories[k].entry_bytes();
@@ -65,11 +43,24 @@ std::unique_ptr<const Network> listing_network(const Network& net, const std::st
 }
 
 void list_candidates_of(const Network& net, const Network* listing, State& s, Batch& b) {
-  std::vector<Saved> saved;
-  saved.reserve(b.count);
-  for (u32 k = 0; k < b.count; k++) saved.push_back(save(net, s, b.packet[k]));
+  // The packets with their memories.
+  std::vector<Packet> packets;
+  std::vector<PacketDetail> details;
+  std::vector<u8> memories;
+  for (u32 k = 0; k < b.count; k++) {
+    const u32 id = b.packet[k];
+    packets.push_back(s.packets[id]);
+    details.push_back(id < s.details.size() ? s.details[id] : PacketDetail{});
+    save_memories(net, s, id, memories);
+  }
   listing->candidates(*listing, s, b);
-  for (u32 k = 0; k < b.count; k++) put_back(net, s, b.packet[k], saved[k]);
+  const std::size_t bytes = b.count ? memories.size() / b.count : 0;
+  for (u32 k = 0; k < b.count; k++) {
+    const u32 id = b.packet[k];
+    s.packets[id] = packets[k];
+    if (id < s.details.size()) s.details[id] = details[k];
+    load_memories(net, s, id, memories.data() + k * bytes);
+  }
 }
 
 }  // namespace flitgym

@@ -1,15 +1,10 @@
 // The policy network's loops with AVX-512 (16 floats). CMakeLists.txt sets the flags.
 #if defined(FLITGYM_X86_64)
-#if !defined(__AVX512F__)
-#error "this file must be compiled for AVX-512"
-#endif
 #include "simcore/types.hpp"
 
 namespace flitgym::learning {
-namespace {
 constexpr u32 kLanes = 16;
 }
-}  // namespace flitgym::learning
 
 #include "learning/perceptron_loops.hpp"
 

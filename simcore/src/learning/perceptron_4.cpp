@@ -2,10 +2,8 @@
 #include "simcore/types.hpp"
 
 namespace flitgym::learning {
-namespace {
 constexpr u32 kLanes = 4;
 }
-}  // namespace flitgym::learning
 
 #include "learning/perceptron_loops.hpp"
 

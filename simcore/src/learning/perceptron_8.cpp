@@ -1,15 +1,10 @@
 // The policy network's loops with AVX2 (8 floats). CMakeLists.txt sets the flags.
 #if defined(FLITGYM_X86_64)
-#if !defined(__AVX2__)
-#error "this file must be compiled for AVX2"
-#endif
 #include "simcore/types.hpp"
 
 namespace flitgym::learning {
-namespace {
 constexpr u32 kLanes = 8;
 }
-}  // namespace flitgym::learning
 
 #include "learning/perceptron_loops.hpp"
 

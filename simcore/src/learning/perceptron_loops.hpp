@@ -1,4 +1,4 @@
-// The loops of perceptron_lanes.hpp for vectors of kLanes floats. Each file that includes this text defines kLanes. All
+// The loops of perceptron.hpp for vectors of kLanes floats. Each file that includes this text defines kLanes. All
 // functions have internal linkage and call no inline function of a library. Otherwise the linker could keep the copy
 // for AVX-512 for the whole program.
 #pragma once
@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "learning/perceptron_lanes.hpp"
+#include "learning/perceptron.hpp"
 
 namespace flitgym::learning {
 

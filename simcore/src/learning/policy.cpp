@@ -14,10 +14,13 @@ namespace flitgym::routing::any::policy {
 
 namespace {
 
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw ConfigError("policy file " + path + ": " + what);
+}
+
 const std::string& metadata_of(const PolicyFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
-  if (found == file.metadata.end())
-    throw ConfigError("policy file " + path + ": its metadata lacks '" + key + "'; it was not written by flitgym");
+  if (found == file.metadata.end()) fail(path, "its metadata lacks '" + key + "'; it was not written by flitgym");
   return found->second;
 }
 
@@ -26,26 +29,19 @@ double number_of(const PolicyFile& file, const std::string& path, const std::str
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (text.empty() || text.find_first_not_of("0123456789.e+-") != std::string::npos || *end || !std::isfinite(number))
-    throw ConfigError("policy file " + path + ": " + key + " is '" + text + "'; expected a number");
+    fail(path, key + " is '" + text + "'; expected a number");
   return number;
 }
 
 // Parameters of this routing that the file's metadata sets in place of the defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
-  if (metadata_of(file, path, "format") != "flitgym-policy-1")
-    throw ConfigError("policy file " + path + ": its format is '" + metadata_of(file, path, "format") +
-                      "', this version reads flitgym-policy-1");
+  const std::string& format = metadata_of(file, path, "format");
+  if (format != "flitgym-policy-1") fail(path, "its format is '" + format + "', this version reads flitgym-policy-1");
   // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
   // have its relation.
   metadata_of(file, path, "topology");
-  i64 slots = 0;
-  for (const char c : metadata_of(file, path, "slots")) {
-    if (c < '0' || c > '9' || slots > 100)
-      throw ConfigError("policy file " + path + ": '" + metadata_of(file, path, "slots") +
-                        "' slots; expected a small whole number");
-    slots = slots * 10 + (c - '0');
-  }
-  Values values = {{"slots", slots}, {"flowlet_gap_ns", number_of(file, path, "flowlet_gap_ns")}};
+  Values values;
+  for (const char* key : {"slots", "flowlet_gap_ns"}) values[key] = number_of(file, path, key);
   for (const char* key : {"observation", "relation", "network", "slots_by", "activation", "decisions"})
     values[key] = metadata_of(file, path, key);
   return values;
@@ -54,15 +50,15 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
 const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name,
                                  std::vector<u64> shape) {
   const auto found = file.tensors.find(name);
-  if (found == file.tensors.end()) throw ConfigError("policy file " + path + ": there is no tensor '" + name + "'");
+  if (found == file.tensors.end()) fail(path, "there is no tensor '" + name + "'");
   const auto words = [](const std::vector<u64>& numbers) {
     std::string out;
     for (const u64 n : numbers) out += (out.empty() ? "" : " x ") + std::to_string(n);
     return out;
   };
   if (found->second.shape != shape)
-    throw ConfigError("policy file " + path + ": tensor '" + name + "' is " + words(found->second.shape) +
-                      ", but its observation and slots need " + words(shape));
+    fail(path, "tensor '" + name + "' is " + words(found->second.shape) + ", but its observation and slots need " +
+                   words(shape));
   return found->second;
 }
 
@@ -75,20 +71,18 @@ void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u3
     const auto bias = file.tensors.find(layer + ".bias");
     if (bias == file.tensors.end()) break;
     if (bias->second.values.empty() || bias->second.values.size() > learning::kMostUnits)
-      throw ConfigError("policy file " + path + ": layer " + std::to_string(l) + " has " +
-                        std::to_string(bias->second.values.size()) + " units; valid are 1 to " +
-                        std::to_string(learning::kMostUnits));
+      fail(path, "layer " + std::to_string(l) + " has " + std::to_string(bias->second.values.size()) +
+                     " units; valid are 1 to " + std::to_string(learning::kMostUnits));
     layers.push_back(static_cast<u32>(bias->second.values.size()));
     known.insert({layer + ".weight", layer + ".bias"});
   }
   if (layers.size() < 2 || layers.back() != outputs)
-    throw ConfigError("policy file " + path + ": it has " + std::to_string(layers.size() - 1) + " layers and " +
-                      std::to_string(layers.back()) + " outputs, but " + std::to_string(outputs) +
-                      " outputs are needed");
+    fail(path, "it has " + std::to_string(layers.size() - 1) + " layers and " + std::to_string(layers.back()) +
+                   " outputs, but " + std::to_string(outputs) + " outputs are needed");
   for (const auto& [name, values] : file.tensors)
     if (!known.contains(name))
-      throw ConfigError("policy file " + path + ": tensor '" + name + "' belongs to no layer; the file has " +
-                        std::to_string(layers.size() - 1) + " layers");
+      fail(path,
+           "tensor '" + name + "' belongs to no layer; the file has " + std::to_string(layers.size() - 1) + " layers");
   shape_policy(shape, layers);
   weights.assign(shape.size, 0);
   for (u32 l = 0; l + 1 < layers.size(); l++) {
@@ -135,8 +129,9 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   PolicyFile file;
   if (!path.empty()) {
     file = read_policy_file(path);
-    const Values stored = parameters_of(file, path);
-    Params("policy file " + path, params(), stored, net.seed);  // checks the bounds
+    Values stored = parameters_of(file, path);
+    const Params valid("policy file " + path, params(), stored, net.seed);
+    for (auto& [key, value] : stored) value = valid.value(key);
     // A parameter that contradicts the file would be ignored silently, so it is refused.
     const Params untouched("routing.policy", params(), {}, net.seed);
     for (const auto& [key, value] : stored)

@@ -106,7 +106,7 @@ PolicyFile read_policy_file(const std::string& path) {
   const u64 size = bytes.size() - 8 - length;
 
   PolicyFile policy;
-  std::map<u64, std::pair<u64, std::string>> spans;  // begin, end and name of the tensor
+  std::multimap<u64, std::pair<u64, std::string>> spans;  // begin, end and name of the tensor
   Header header(path, text);
   if (text.empty() || text[0] != '{') header.fail("its header does not begin with a brace");
   header.members([&](const std::string& name) {
@@ -132,30 +132,29 @@ PolicyFile read_policy_file(const std::string& path) {
       header.fail("the shape of tensor '" + name + "' does not match its number of bytes");
     if (span[1] > size) throw cut();
     if (count == 0) header.fail("tensor '" + name + "' is empty");
-    if (!spans.emplace(span[0], std::pair{span[1], name}).second)
-      header.fail("the bytes of tensor '" + name + "' overlap those of another");
+    spans.emplace(span[0], std::pair{span[1], name});
     policy.tensors[name].shape = shape;
   });
   header.end();
   u64 end = 0;
-  const auto gap = [&](u64 from) {
-    return "bytes " + std::to_string(end) + " to " + std::to_string(from) + " of its numbers belong to no tensor";
+  const auto no_gap = [&](u64 from) {
+    if (end < from)
+      header.fail("bytes " + std::to_string(end) + " to " + std::to_string(from) +
+                  " of its numbers belong to no tensor");
   };
-  for (const auto& [from, rest] : spans) {
-    if (from < end) header.fail("the bytes of tensor '" + rest.second + "' overlap those of another");
-    if (from > end) header.fail(gap(from));
-    end = rest.first;
-  }
-  if (end < size) header.fail(gap(size));
   // The tensors do not overlap, so together they are no larger than the file.
   for (const auto& [from, rest] : spans) {
-    PolicyFile::Tensor& tensor = policy.tensors[rest.second];
-    tensor.values.resize((rest.first - from) / 4);
-    std::memcpy(tensor.values.data(), data + from, rest.first - from);
-    for (const float x : tensor.values)
+    no_gap(from);
+    if (from < end) header.fail("the bytes of tensor '" + rest.second + "' overlap those of another");
+    end = rest.first;
+    std::vector<float>& values = policy.tensors[rest.second].values;
+    values.resize((end - from) / 4);
+    std::memcpy(values.data(), data + from, end - from);
+    for (const float x : values)
       if (!std::isfinite(x))
         header.fail("tensor '" + rest.second + "' holds a weight that is not finite (" + std::to_string(x) + ")");
   }
+  no_gap(size);
   return policy;
 }
 

@@ -2,7 +2,6 @@
 // is delivered. The record becomes a transition when the feedback reaches the router that decided. Feedback takes the
 // time of an empty path back.
 #include <algorithm>
-#include <cstring>
 
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
@@ -167,18 +166,19 @@ void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
       s.part.news.push(std::min(open.due, now + s.part.news.longest()), id);
       continue;
     }
-    const std::size_t row = s.part.learning.transitions++ % seam.capacity, from = id;
-    std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width],
-                seam.width * sizeof(float));
-    // the packet's next decision has closed this record, which holds the observation of that decision
-    const bool followed = !open.done;
-    if (followed)
-      std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width],
-                  seam.width * sizeof(float));
-    else std::fill_n(&s.ring_next_observation[row * seam.width], seam.width, 0.0f);
-    std::memcpy(&s.ring_mask[row * seam.slots], &s.open_mask[from * seam.slots], seam.slots);
-    if (followed) std::memcpy(&s.ring_next_mask[row * seam.slots], &s.open_next_mask[from * seam.slots], seam.slots);
-    else std::memset(&s.ring_next_mask[row * seam.slots], 0, seam.slots);
+    const std::size_t row = s.part.learning.transitions++ % seam.capacity;
+    const auto copy = [&](auto& to, const auto& from, u32 width) {
+      std::copy_n(&from[std::size_t{id} * width], width, &to[row * width]);
+    };
+    copy(s.ring_observation, s.open_observation, seam.width);
+    copy(s.ring_mask, s.open_mask, seam.slots);
+    if (open.done) {
+      std::fill_n(&s.ring_next_observation[row * seam.width], seam.width, 0.0f);
+      std::fill_n(&s.ring_next_mask[row * seam.slots], seam.slots, u8{0});
+    } else {  // the packet's next decision has closed this record, which holds the observation of that decision
+      copy(s.ring_next_observation, s.open_next_observation, seam.width);
+      copy(s.ring_next_mask, s.open_next_mask, seam.slots);
+    }
     s.ring_action[row] = open.action;
     s.ring_reward[row] = open.reward;
     s.ring_done[row] = static_cast<u8>(open.done);

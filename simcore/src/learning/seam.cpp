@@ -3,13 +3,13 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <ranges>
 
-#include "learning/perceptron.hpp"
 #include "simcore/error.hpp"
 #include "simcore/graph.hpp"
+#include "simcore/kind.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
-#include "simcore/plugins.hpp"
 #include "simcore/routing/choice.hpp"
 #include "simcore/routing/relation.hpp"
 
@@ -17,40 +17,18 @@ namespace flitgym {
 
 namespace {
 
-std::vector<std::string> split(const std::string& words, char separator) {
-  std::vector<std::string> out;
-  for (std::size_t from = 0; from <= words.size();) {
-    const std::size_t to = std::min(words.find(separator, from), words.size());
-    out.push_back(words.substr(from, to - from));
-    from = to + 1;
-  }
-  return out;
-}
-
-template <class Spec>
-const Spec& named(const std::string& where, const std::string& name) {
-  const auto found = registry<Spec>().find(name);
-  const auto names = registered_names<Spec>();
-  if (found == registry<Spec>().end())
-    throw ConfigError(where + ": unknown value '" + name + "'" + did_you_mean(name, names) +
-                      "; valid values: " + join(names));
-  return noted(found->second);
-}
-
 // Computes, for every port, the hop time without queueing and the router at its end, and the mean time of a hop.
 void measure_hops(const Network& net, Seam& seam) {
   seam.hop_ns.assign(net.router_ports, 0);
   seam.next_router.assign(net.router_ports, kNone);
+  double sum = 0;
+  u64 links = 0;
   for (u32 port = 0; port < net.router_ports; port++) {
     const u32 peer = net.channels[port].peer;
     if (peer == kNone) continue;
     seam.hop_ns[port] = static_cast<float>(hop_ns(net, port));
     seam.next_router[port] = net.router_of_port(peer);
-  }
-  double sum = 0;
-  u64 links = 0;
-  for (u32 port = 0; port < net.router_ports; port++) {
-    if (net.channels[port].peer == kNone || !net.is_link(port)) continue;
+    if (!net.is_link(port)) continue;
     sum += hop_ns(net, port) + net.channels[port].flit_cycles * net.cycle_ns;
     links++;
   }
@@ -171,7 +149,8 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
 
 void build_rows(const std::string& where, const Params& params, Network& net, Seam& seam) {
   seam.slots = params.count("slots");
-  for (const std::string& name : split(params.text("observation"), '+')) {
+  for (const auto part : std::views::split(params.text("observation"), '+')) {
+    const std::string name(part.begin(), part.end());
     const auto& block = named<ObservationSpec>(where + ".observation", name);
     if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end())
       throw ConfigError(where + ".observation: '" + name + "' is given twice");
@@ -179,6 +158,7 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
     seam.general += static_cast<u32>(block.general.size());
     seam.per_slot += static_cast<u32>(block.per_slot.size());
   }
+  if (seam.blocks.empty()) named<ObservationSpec>(where + ".observation", "");  // throws
   seam.width = seam.general + seam.slots * seam.per_slot;
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.toll = static_cast<float>(params.real("toll"));

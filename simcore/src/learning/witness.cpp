@@ -9,13 +9,8 @@
 
 namespace flitgym {
 
-namespace {
-
-constexpr double kMostRecorded = 256;  // slots; a policy that learns from the record has at most kMostSlots
-
-}  // namespace
-
 const std::vector<ParamSpec>& record_params() {
+  constexpr double kMostRecorded = 256;  // slots; a policy that learns from the record has at most kMostSlots
   static const std::vector<ParamSpec> specs = [] {
     std::vector<ParamSpec> own = row_params();
     for (ParamSpec& spec : own) {

@@ -1,25 +1,86 @@
-// ADV+i: every packet goes to a random terminal of the i-th next group, so the minimal paths of a group share one link.
+// Adversarial traffic (ADV+i): every packet goes to a random terminal of the i-th next group, so the minimal paths of a
+// group share one link. `mixed` draws for each packet whether it is adversarial or uniform.
 #include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::adversarial {
 
-std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
+// Terminals per group if all groups have the same size and consecutive terminals, else 0. Without groups, each router
+// counts as a group.
+u32 terminals_per_group(const Network& net, u32 groups) {
+  if (groups < 2 || net.terminals % groups != 0) return 0;
+  const u32 size = net.terminals / groups;
+  for (u32 t = 0; t < net.terminals; t++) {
+    const u32 router = net.terminal_router[t];
+    if ((groups == net.groups ? net.router_group[router] : router) != t / size) return 0;
+  }
+  return size;
+}
+
+struct GroupShift : ComponentData {
+  u32 shift = 1, groups = 1, per_group = 1;
+  double part = 1;  // share of the packets
+  u32 destination(u32 terminal, u64 bits) const {
+    return (terminal / per_group + shift) % groups * per_group + below(bits, per_group);
+  }
+};
+// Reads the parameter `shift`. `note` is for messages.
+void take_shift(const std::string& pattern, const Params& params, const Network& net, u32 groups,
+                const std::string& note, GroupShift& data) {
+  data.shift = params.count("shift");
+  data.groups = groups;
+  data.per_group = terminals_per_group(net, groups);
+  if (data.per_group == 0)
+    throw ConfigError("traffic." + pattern + ": needs at least two groups of equal size with consecutive terminals" +
+                      note + "; topology '" + net.topology_name + "' has " + std::to_string(groups) + " groups for " +
+                      std::to_string(net.terminals) + " terminals" + (net.damaged ? " after the failures" : ""));
+  if (data.shift % groups == 0)
+    throw ConfigError("traffic." + pattern + ".shift: " + std::to_string(data.shift) + " is a multiple of the " +
+                      std::to_string(groups) + " groups, so no packet would leave its own group");
+}
+
+std::shared_ptr<const ComponentData> set_up_adversarial(const Params& params, const Network& net) {
   auto data = std::make_shared<GroupShift>();
   take_shift("adversarial", params, net, net.groups, "", *data);
   return data;
 }
 
-u32 destination(const Network&, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+std::shared_ptr<const ComponentData> set_up_mixed(const Params& params, const Network& net) {
+  auto data = std::make_shared<GroupShift>();
+  data->part = params.real("adversarial_part");
+  // Without groups, the terminals of each router form a group.
+  take_shift("mixed", params, net, net.groups > 1 ? net.groups : net.routers, " (without groups, routers)", *data);
+  return data;
+}
+
+u32 all_ahead(const Network&, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   return static_cast<const GroupShift&>(own).destination(terminal, traffic_draw(seed, terminal, sequence, 0));
 }
 
-const Register<TrafficSpec> entry({
+u32 some_ahead(const Network& net, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const auto& data = static_cast<const GroupShift&>(own);
+  const u64 bits = traffic_draw(seed, terminal, sequence, 1);
+  if (unit(traffic_draw(seed, terminal, sequence, 0)) >= data.part) return below(bits, net.terminals);
+  return data.destination(terminal, bits);
+}
+
+const Register<TrafficSpec> adversarial({
     .name = "adversarial",
     .summary = "each packet to a random terminal of the group `shift` groups ahead (ADV+shift)",
     .params = {integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i")},
-    .setup = setup,
-    .destination = destination,
+    .setup = set_up_adversarial,
+    .destination = all_ahead,
+});
+const Register<TrafficSpec> mixed({
+    .name = "mixed",
+    .summary = "a share of the packets adversarial (ADV+shift), the rest uniform",
+    .params =
+        {
+            real("adversarial_part", 0.5, 0, 1, "", "share of the packets that goes to the group `shift` groups ahead"),
+            integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i"),
+        },
+    .setup = set_up_mixed,
+    .destination = some_ahead,
 });
 
 }  // namespace flitgym::traffic::adversarial

@@ -1,4 +1,6 @@
 // A share of all packets goes to a few hot terminals; the rest is uniform.
+#include <algorithm>
+
 #include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
@@ -21,9 +23,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   const auto seed = params.seed("hot_seed");
   for (u64 k = 0; data->hot.size() < n; k++) {
     const u32 t = below(draw(seed, 0, k), net.terminals);
-    bool fresh = true;
-    for (u32 other : data->hot) fresh &= other != t;
-    if (fresh) data->hot.push_back(t);
+    if (std::ranges::find(data->hot, t) == data->hot.end()) data->hot.push_back(t);
   }
   return data;
 }

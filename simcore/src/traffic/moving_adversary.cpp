@@ -1,6 +1,4 @@
 // An adversary that moves: ADV+i whose shift i changes after a period, so that other links carry the load.
-#include <numeric>
-
 #include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
@@ -11,9 +9,8 @@ TrafficSchedule schedule(const Params& params, const Network& net) {
   std::vector<u32> shifts;  // in the order of time, until they repeat
   if (params.text("order") == "random") {
     shifts.resize(groups - 1);
-    std::iota(shifts.begin(), shifts.end(), 1u);
-    const auto seed = params.seed("order_seed");
-    for (u32 k = groups - 1; k > 1; k--) std::swap(shifts[k - 1], shifts[below(draw(seed, 0, k), k)]);
+    draw_order(params.seed("order_seed"), 0, groups - 1, shifts.data());
+    for (u32& shift : shifts) shift++;
   } else {
     const u32 first = params.count("shift") % groups, step = params.count("step");
     u32 shift = first;

@@ -7,10 +7,9 @@
 
 #include "core/hosts/message_matrix.hpp"
 #include "simcore/error.hpp"
+#include "simcore/kind.hpp"
 #include "simcore/limits.hpp"
-#include "simcore/plugins.hpp"
 #include "simcore/program_totals.hpp"
-#include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 #include "workload/place.hpp"
 
@@ -174,12 +173,7 @@ std::vector<ParamSpec> all_workload_params() {
 
 std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, u64 run_seed,
                                              Values* validated) {
-  const auto names = registered_names<MotifSpec>();
-  const auto found = registry<MotifSpec>().find(section.name);
-  if (found == registry<MotifSpec>().end())
-    throw ConfigError(where + ".motif: unknown name '" + section.name + "'" + did_you_mean(section.name, names) +
-                      "; valid names: " + join(names));
-  const MotifSpec& spec = noted(found->second);
+  const MotifSpec& spec = named<MotifSpec>(where + ".motif", section.name);
   std::vector<ParamSpec> specs = common_motif_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
   const Params params(where + "." + spec.name, specs, section.values, run_seed);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "simcore/error.hpp"
 #include "simcore/workload.hpp"
@@ -7,16 +8,8 @@ namespace flitgym {
 
 namespace {
 
-// Numbers that the terminals have if none fails, node after node. A node of a machine does not change if another node
-// fails.
-std::vector<u32> consecutive(u32 terminals, u32 nics) {
-  std::vector<u32> order;
-  for (u32 t = 0; t < terminals / nics * nics; t++) order.push_back(t);
-  return order;
-}
-
-// As `consecutive`, but the NICs of a node are at different routers. The routers with terminals are divided into sets
-// of `nics` consecutive ones. Node i of a set has terminal i of each router of the set.
+// Terminals, node after node, so that the NICs of a node are at different routers. The routers with terminals are
+// divided into sets of `nics` consecutive ones. Node i of a set has terminal i of each router of the set.
 std::vector<u32> rails(const std::vector<u32>& router, u32 nics) {
   std::vector<std::vector<u32>> leaves;  // the terminals of each router that has some
   std::vector<u32> leaf(router.empty() ? 0 : *std::max_element(router.begin(), router.end()) + 1, kNone);
@@ -86,8 +79,11 @@ Nodes make_nodes(const Params& params, const Network& net) {
   const auto total = static_cast<u32>(router.size());
   std::vector<u32> now(total, kNone);  // the present number of each terminal
   for (u32 t = 0; t < net.terminals; t++) now[failed ? net.terminal_number[t] : t] = t;
-  const std::vector<u32> order =
-      params.text("node_terminals") == "rails" ? rails(router, nodes.nics) : consecutive(total, nodes.nics);
+  // Numbers that the terminals have if none fails, node after node. A node of a machine does not change if another node
+  // fails.
+  std::vector<u32> order(total / nodes.nics * nodes.nics);
+  std::iota(order.begin(), order.end(), 0u);
+  if (params.text("node_terminals") == "rails") order = rails(router, nodes.nics);
   nodes.of_terminal.assign(net.terminals, kNone);
   for (std::size_t first = 0; first < order.size(); first += nodes.nics) {
     const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first), end = begin + nodes.nics;

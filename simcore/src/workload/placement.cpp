@@ -5,6 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/traffic/draws.hpp"
 #include "simcore/workload.hpp"
 
 namespace flitgym {
@@ -12,13 +13,6 @@ namespace flitgym {
 namespace {
 
 constexpr u64 kStream = u64{0x706c6163} << 32;  // stream of random draws, separate from those of packets
-
-// Fisher and Yates shuffle.
-template <class T>
-void shuffle(std::vector<T>& items, u64 seed) {
-  for (u32 n = static_cast<u32>(items.size()); n > 1; n--, worked(4))
-    std::swap(items[n - 1], items[below(draw(seed, kStream, n), n)]);
-}
 
 // Nodes, ordered by the position of their router or group in `order`.
 std::vector<u32> by_place(const std::vector<u32>& order, const std::vector<u32>& of_node) {
@@ -32,8 +26,7 @@ std::vector<u32> by_place(const std::vector<u32>& order, const std::vector<u32>&
 
 std::vector<u32> shuffled(u32 n, u64 seed) {
   std::vector<u32> order(n);
-  std::iota(order.begin(), order.end(), 0u);
-  shuffle(order, seed);
+  traffic::draw_order(seed, kStream, n, order.data());
   return order;
 }
 

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "learning/perceptron.hpp"
-#include "learning/perceptron_lanes.hpp"
 #include "simcore/routing/choice.hpp"
 #include "support/seam.hpp"
 #include "support/trace.hpp"

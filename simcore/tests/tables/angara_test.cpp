@@ -169,7 +169,7 @@ TEST(angara_paths_are_the_permitted_routes) {
           hops[at] = std::min(hops[at], static_cast<u32>(route.size()));
           number[at] += route.size() == hops[at];
         });
-        tables::hops_to(g, s, nearest);
+        nearest = tables::hops_to(g, s);
         for (u32 to = 0; to < g.switches; to++) {
           CHECK_FOR(paths.hops[to] == hops[to], what + ": " + std::to_string(s) + " to " + std::to_string(to));
           CHECK_FOR(hops[to] == kNone || counts[to] == number[to],
@@ -335,8 +335,7 @@ TEST(angara_tables_with_links_that_failed) {
         paths.from(s);
         all &= std::count(paths.hops.begin(), paths.hops.end(), kNone) == 0;
       }
-      std::vector<u32> hops;
-      tables::hops_to(g, 0, hops);
+      const std::vector<u32> hops = tables::hops_to(g, 0);
       const bool apart = std::count(hops.begin(), hops.end(), kNone) > 0;
       for (const std::string& engine : kEngines) {
         if (!all) {

@@ -204,7 +204,7 @@ TEST(up_down_is_free_of_deadlock_everywhere) {
       const u32 root = below(draw(seed, 4, 0), n);
       const tables::ForwardingTable table = made(g, "up_down", {{"roots", std::vector<double>{double(root)}}});
       std::vector<u32> hops, place(n);
-      tables::hops_to(g, root, hops);
+      hops = tables::hops_to(g, root);
       for (u32 s = 0; s < n; s++) place[s] = hops[s] * n + s;
       CHECK_FOR(up_then_down(g, table, place), g.fingerprint);
     }

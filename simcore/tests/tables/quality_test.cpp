@@ -97,7 +97,7 @@ TEST(quality_sums_loads_to_lengths) {
     u32 longest = 0;
     std::vector<u32> hops;
     for (u32 t = 0; t < g.terminals; t++) {
-      tables::hops_to(g, g.terminal_switch[t], hops);
+      hops = tables::hops_to(g, g.terminal_switch[t]);
       for (u32 other = 0; other < g.terminals; other++)
         if (other != t) {
           lengths += hops[g.terminal_switch[other]];
@@ -287,7 +287,7 @@ TEST(local_search_keeps_minimal_routes_unless_it_may_make_detours) {
   CHECK(highest_load(g, longer) < highest_load(g, minimal));
   std::vector<u32> hops;
   for (u32 d = 0; d < g.terminals; d++) {
-    tables::hops_to(g, g.terminal_switch[d], hops);
+    hops = tables::hops_to(g, g.terminal_switch[d]);
     for (u32 s = 0; s < g.switches; s++) {
       u32 length = 0;
       tables::each_channel(g, longer, s, d, [&](u32) { length++; });

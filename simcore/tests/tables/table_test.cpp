@@ -48,7 +48,7 @@ tables::ForwardingTable random_table(const tables::ChannelGraph& g, u32 layers, 
   std::vector<u32> hops;
   u64 n = 0;
   for (u32 t = 0; t < g.terminals; t++) {
-    tables::hops_to(g, g.terminal_switch[t], hops);
+    hops = tables::hops_to(g, g.terminal_switch[t]);
     for (u32 s = 0; s < g.switches; s++) {
       std::vector<u32> ways;
       for (u32 c = g.first[s]; c < g.first[s + 1]; c++)

@@ -18,6 +18,7 @@ namespace flitgym::mapping {
 struct Sites {
   u32 count = 0;
   std::vector<u32> router;      // [sites]
+  std::vector<u32> site_at;     // [routers] kNone: no site
   std::vector<u32> first_slot;  // [sites + 1] the slots of a site are first_slot[s] .. first_slot[s + 1] - 1
   std::vector<u32> terminal;    // [slots] a slot is a place for one rank
   std::vector<u32> in_order;    // [slots] the slots in the order in which their terminals were given
@@ -33,8 +34,10 @@ struct Sites {
 // The sites of the given terminals, in the order of the first terminal of each router.
 Sites sites_of(const Network& net, const std::vector<u32>& terminals);
 
-// Hops from every router to router `to` by breadth-first search over the present links. kNone: no path.
-void count_hops(const Network& net, u32 to, std::vector<u32>& hops);
+// Whether the network has the hops between its routers. Otherwise hops_towards() finds them by breadth-first search.
+bool knows_hops(const Network& net);
+// Hops from every router to router `to` over the present links. kNone: no path.
+std::vector<u32> hops_towards(const Network& net, u32 to);
 
 // Functions of Python libraries. The Python binding sets them (bindings/mapping.cpp). A function throws if its library
 // is missing.

@@ -52,7 +52,7 @@ ChannelGraph channel_graph(const Network& net, const Graph& present = {});  // o
 ChannelGraph channel_graph(const Config& config);
 
 // Hops from every switch to the nearest of the switches `to`. kNone: not connected.
-void hops_to(const ChannelGraph& g, const std::vector<u32>& to, std::vector<u32>& hops);
-inline void hops_to(const ChannelGraph& g, u32 to, std::vector<u32>& hops) { hops_to(g, std::vector<u32>{to}, hops); }
+std::vector<u32> hops_to(const ChannelGraph& g, const std::vector<u32>& to);
+inline std::vector<u32> hops_to(const ChannelGraph& g, u32 to) { return hops_to(g, std::vector<u32>{to}); }
 
 }  // namespace flitgym::tables

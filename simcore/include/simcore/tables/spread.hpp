@@ -10,7 +10,7 @@ namespace flitgym::tables {
 
 // Channels by which packets to one switch may leave every other switch.
 struct Candidates {
-  std::vector<u32> first, channel;  // [switches + 1]; [first.back()] channels of each switch, ordered by port
+  std::vector<u32> first{0}, channel;  // [switches + 1]; [first.back()] channels of each switch, ordered by port
 
   void begin() { first.assign(1, 0), channel.clear(); }
   void next_switch() { first.push_back(static_cast<u32>(channel.size())); }
@@ -28,7 +28,7 @@ std::vector<u32> destination_switches(const ChannelGraph& g, Ties ties = Ties::k
 void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::vector<u32>& used,
             ForwardingTable& table);
 
-// First channels of the shortest paths to switch `to`. `hops` is scratch memory.
-void shortest_candidates(const ChannelGraph& g, u32 to, std::vector<u32>& hops, Candidates& candidates);
+// First channels of the shortest paths to switch `to`.
+Candidates shortest_candidates(const ChannelGraph& g, u32 to);
 
 }  // namespace flitgym::tables

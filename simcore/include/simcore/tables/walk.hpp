@@ -12,19 +12,18 @@ namespace flitgym::tables {
 // Routes of a table towards one destination at a time. The table must not be source-routed.
 class Tree {
  public:
-  explicit Tree(const ChannelGraph& g) : g_(g), next(g.switches), depth(g.switches) { order.reserve(g.switches); }
+  explicit Tree(const ChannelGraph& g) : next(g.switches), depth(g.switches), g_(g) { order.reserve(g.switches); }
   // Throws ConfigError if a route meets a hole, a port that leads to no switch, a wrong terminal, or a loop. Switches
   // without terminals are left out unless a route passes them.
   void follow(const ForwardingTable& table, u32 destination);
 
- private:
-  const ChannelGraph& g_;
-
- public:
   std::vector<u32> next;   // [switches] channel of the next hop; kNone at the last switch and off all routes
   std::vector<u32> depth;  // [switches] channels to the last switch; kNone off all routes
   // Switches on a route, the farthest from the destination first. The last entry is the destination's switch.
   std::vector<u32> order;
+
+ private:
+  const ChannelGraph& g_;
 };
 
 // Calls visit(channel) for each channel of the route from a switch to a destination. Requires a checked table.

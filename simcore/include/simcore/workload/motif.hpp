@@ -16,16 +16,16 @@ inline u64 scaled(u32 iterations, double scale) {
   return std::max<u64>(1, static_cast<u64>(std::llround(iterations * scale)));
 }
 
-// A program in which every iteration is one block, the same in all iterations.
+// A program in which every iteration is one block, with the same number of messages in all iterations.
 struct Loop : Program {
   u64 iterations = 1;
 
-  virtual void iteration(u32 rank, Script& script) const = 0;
+  virtual void iteration(u32 rank, u64 index, Script& script) const = 0;
 
   u64 blocks(u32) const override { return iterations; }
-  void block(u32 rank, u64, Block& out) const override {
+  void block(u32 rank, u64 index, Block& out) const override {
     Script script(out);
-    iteration(rank, script);
+    iteration(rank, index, script);
   }
   u64 repeats(u32, u64 index) const override { return iterations - index; }
   std::string where(u32, u64 index, u32) const override { return "iteration " + std::to_string(index); }

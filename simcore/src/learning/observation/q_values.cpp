@@ -23,7 +23,6 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
 
 // Reports to the previous router the lowest expected loss over the packet's candidates here.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData*) {
-  const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
   for (u32 i = 0; i < b.count; i++) {
     PacketDetail& detail = s.details[b.packet[i]];
@@ -34,18 +33,8 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData*)
     }
     const u32 to = net.terminal_router[s.packets[b.packet[i]].destination];
     detail.row = row_of(net, to);
-    detail.value = 0;
-    if (router == to) continue;
-    const float* row = net.feedback.row(s, router, detail.row);
-    const float direct = flight(net, graph, router, to);
-    float least = std::numeric_limits<float>::max();
-    for (u32 k = b.offsets[i]; k < b.offsets[i + 1]; k++) {
-      const u32 local = b.candidate_port[k], port = net.port(router, local);
-      const float time = seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct +
-                         row[local - net.first_link[router]];
-      least = std::min(least, time);
-    }
-    detail.value = std::max(least, 0.0f);
+    detail.value =
+        router == to ? 0 : least_of_candidates(net, graph, b, i, to, net.feedback.row(s, router, detail.row));
   }
 }
 

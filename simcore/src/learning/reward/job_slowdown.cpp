@@ -32,13 +32,11 @@ void delivered(const Network& net, State& s, const Packet& p) {
 
 std::shared_ptr<const ComponentData> setup(Network& net) {
   auto data = std::make_shared<Own>();
-  MemoryShape shape;
-  shape.name = "job_slowdown";
-  shape.meaning = "running mean of a packet's latency / latency without queueing";
-  shape.per = Per::kJob;
-  shape.fill = 1;
-  shape.lowest = 1e-9;  // the mean slowdown is a divisor
-  data->slowdown = declare<double>(net, shape);
+  data->slowdown = declare<double>(net, {.name = "job_slowdown",
+                                         .meaning = "running mean of a packet's latency / latency without queueing",
+                                         .per = Per::kJob,
+                                         .fill = 1,
+                                         .lowest = 1e-9});  // the mean slowdown is a divisor
   return data;
 }
 

@@ -10,17 +10,6 @@
 
 namespace flitgym::learning {
 
-struct MarginalCost::Candidate {
-  u16 port, vc_class;
-  bool operator==(const Candidate&) const = default;
-};
-
-// A request that has more than one candidate.
-struct MarginalCost::Found {
-  u32 request, candidates;
-  std::vector<Candidate> list;
-};
-
 namespace {
 
 // limit of noted routes (about 100 MB); at this limit, label() runs the forks of the decisions sampled so far

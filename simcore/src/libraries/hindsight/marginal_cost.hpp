@@ -79,8 +79,15 @@ class MarginalCost {
     State state;
     Workspace workspace;
   };
-  struct Candidate;
-  struct Found;
+  struct Candidate {
+    u16 port, vc_class;
+    bool operator==(const Candidate&) const = default;
+  };
+  // A request that has more than one candidate.
+  struct Found {
+    u32 request, candidates;
+    std::vector<Candidate> list;
+  };
   struct Trial {
     u32 row, slot, moment, request;
     Cycle at;

@@ -2,6 +2,7 @@
 // routing.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "simcore/state.hpp"
@@ -14,7 +15,7 @@ class RecordedRoutes {
   static u64 key_of(const Packet& p) { return (u64{p.source} << 40 | u64{p.sequence} << 8 | p.hops) + 1; }
 
   void clear();
-  u32 noted() const { return used_; }
+  u32 noted() const { return noted_; }
   // Records the decisions of a batch after they were applied. If a packet finds no space, it requests again at the same
   // router, and the last decision replaces earlier ones.
   void note(const Network&, const State&, const Batch&);
@@ -26,7 +27,6 @@ class RecordedRoutes {
 
  private:
   struct Step {
-    u64 key;           // 0: unused entry
     u32 router, kept;  // kept: offset of the packet's memories in kept_
     u16 port, vc_class;
     u8 phase, nonminimal;
@@ -35,11 +35,8 @@ class RecordedRoutes {
     Cycle arrived;  // as in PacketDetail; a routing may restart this clock when it decides
   };
 
-  Step& place_of(u64 key);
-  const Step* find(u64 key) const;
-
-  std::vector<Step> steps_;  // hash table with open addressing; its size is a power of two
-  u32 used_ = 0;
+  std::unordered_map<u64, Step> steps_;  // by key_of()
+  u32 noted_ = 0;
   std::vector<u8> kept_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/traffic/draws.hpp"
 
 namespace flitgym::mapping {
 
@@ -27,13 +28,6 @@ struct Level {
   u32 largest() const { return size.empty() ? 0 : *std::max_element(size.begin(), size.end()); }
 };
 
-std::vector<u32> shuffled(u32 n, u64 seed) {
-  std::vector<u32> order(n);
-  std::iota(order.begin(), order.end(), 0u);
-  for (u32 k = n; k > 1; k--) std::swap(order[k - 1], order[below(draw(seed, kStream, k), k)]);
-  return order;
-}
-
 // Contracts each vertex with the unmatched neighbour to which it has the heaviest edge.
 Level contracted(Level& fine, u64 seed) {
   const WeightedGraph& g = fine.graph;
@@ -42,7 +36,9 @@ Level contracted(Level& fine, u64 seed) {
   const u64 most = std::max<u64>(fine.total() / 12, 2);
   fine.coarse.assign(n, kNone);
   Level small;
-  for (const u32 v : shuffled(n, seed)) {
+  std::vector<u32> order(n);
+  traffic::draw_order(seed, kStream, n, order.data());
+  for (const u32 v : order) {
     if (fine.coarse[v] != kNone) continue;
     u32 partner = kNone;
     double heaviest = 0;
@@ -250,11 +246,8 @@ Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 targ
     least = worth;
     halves.side = std::move(side);
   }
-  for (u32 v = 0; v < graph.vertices(); v++) {
+  for (u32 v = 0; v < graph.vertices(); v++)
     if (halves.side[v] == 0) halves.size0 += size[v];
-    for (u64 e = graph.begin(v); e < graph.end(v); e++)
-      if (v < graph.peer[e] && halves.side[v] != halves.side[graph.peer[e]]) halves.cut += graph.weight[e];
-  }
   return halves;
 }
 

@@ -8,7 +8,6 @@ namespace flitgym::mapping {
 struct Halves {
   std::vector<u8> side;  // [vertices] 0 or 1
   u64 size0 = 0;         // size of the vertices on side 0
-  double cut = 0;        // weight of the edges between the sides
 };
 
 // Multilevel bisection. The heaviest edges are contracted until the graph is small, and one half of that graph is grown

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "simcore/limits.hpp"
 
@@ -13,36 +14,29 @@ double WeightedGraph::weight_of(u32 v) const {
 }
 
 WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges) {
-  // A counting sort lists each edge at both of its vertices. Then the edges of each vertex are sorted.
-  std::vector<u64> begin(vertices + 1, 0);
+  claim_memory(edges.size() * 56, "workload.mapping", "a graph of " + std::to_string(vertices) + " vertices");
+  std::vector<std::tuple<u32, u32, double>> ends;  // each edge at both of its vertices
+  ends.reserve(2 * edges.size());
   for (const WeightedEdge& e : edges)
-    if (e.from != e.to) begin[e.from + 1]++, begin[e.to + 1]++;
-  for (u32 v = 0; v < vertices; v++) begin[v + 1] += begin[v];
-  claim_memory(begin[vertices] * 28, "workload.mapping", "a graph of " + std::to_string(vertices) + " vertices");
-  std::vector<std::pair<u32, double>> all(begin[vertices]);
-  std::vector<u64> next(begin.begin(), begin.end() - 1);
-  for (const WeightedEdge& e : edges)
-    if (e.from != e.to) {
-      all[next[e.from]++] = {e.to, e.weight};
-      all[next[e.to]++] = {e.from, e.weight};
-    }
+    if (e.from != e.to) ends.insert(ends.end(), {{e.from, e.to, e.weight}, {e.to, e.from, e.weight}});
   edges = {};
+  worked(16 * ends.size());
+  std::sort(ends.begin(), ends.end());
   WeightedGraph graph;
-  for (u32 v = 0; v < vertices; v++) {
-    const auto from = all.begin() + static_cast<std::ptrdiff_t>(begin[v]);
-    const auto to = all.begin() + static_cast<std::ptrdiff_t>(begin[v + 1]);
-    std::sort(from, to);
-    worked(4 * static_cast<u64>(to - from));
-    for (auto at = from; at != to; ++at) {
-      if (at != from && at->first == (at - 1)->first) {
-        graph.weight.back() += at->second;
-      } else {
-        graph.peer.push_back(at->first);
-        graph.weight.push_back(at->second);
-      }
+  graph.first.assign(vertices + 1, 0);
+  u32 before = kNone, last = kNone;
+  for (const auto& [vertex, peer, weight] : ends) {
+    if (vertex == before && peer == last) {
+      graph.weight.back() += weight;
+      continue;
     }
-    graph.first.push_back(graph.peer.size());
+    graph.peer.push_back(peer);
+    graph.weight.push_back(weight);
+    graph.first[vertex + 1] = graph.peer.size();
+    before = vertex, last = peer;
   }
+  std::inclusive_scan(graph.first.begin(), graph.first.end(), graph.first.begin(),
+                      [](u64 a, u64 b) { return std::max(a, b); });  // vertices without edges
   return graph;
 }
 

@@ -18,8 +18,6 @@ std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, 
   std::vector<double> pull(n, 0.0);  // weight of the edges to placed vertices
   std::vector<double> cost(sites.count);
   std::vector<u32> free_neighbors(sites.fabric.vertices(), 0);  // [routers] free slots at neighbouring routers
-  std::vector<u32> site_at(sites.fabric.vertices(), kNone);
-  for (u32 s = 0; s < sites.count; s++) site_at[sites.router[s]] = s;
   const auto neighbors = [&](u32 s, auto&& visit) {
     for (u64 e = sites.fabric.begin(sites.router[s]); e < sites.fabric.end(sites.router[s]); e++)
       visit(sites.fabric.peer[e]);

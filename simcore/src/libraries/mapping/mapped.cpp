@@ -1,4 +1,4 @@
-#include "mapping/mapped.hpp"
+// placement=mapped: places ranks so that their communication takes few hops.
 
 #include <algorithm>
 #include <ctime>
@@ -13,22 +13,6 @@
 #include "simcore/registry.hpp"
 
 namespace flitgym::workload {
-
-CommunicationMatrix between_nodes(const CommunicationMatrix& matrix, const Nodes& nodes,
-                                  const std::vector<u32>& rank_terminal) {
-  CommunicationMatrix kept;
-  kept.ranks = matrix.ranks;
-  const auto node = [&](u32 rank) { return nodes.of_terminal[rank_terminal[rank]]; };
-  for (u32 r = 0; r < matrix.ranks; r++) {
-    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
-      if (node(r) != node(matrix.peer[e])) {
-        kept.peer.push_back(matrix.peer[e]);
-        kept.bytes.push_back(matrix.bytes[e]);
-      }
-    kept.first.push_back(kept.peer.size());
-  }
-  return kept;
-}
 
 namespace {
 
@@ -156,9 +140,9 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
 
   const mapping::MappingQuality quality =
-      nodes.ranks == 1
-          ? mapping::quality_on_minimal_paths(net, of_ranks, rank_terminal)
-          : mapping::quality_on_minimal_paths(net, between_nodes(of_ranks, nodes, rank_terminal), rank_terminal);
+      nodes.ranks == 1 ? mapping::quality_on_minimal_paths(net, of_ranks, rank_terminal)
+                       : mapping::quality_on_minimal_paths(net, mapping::between_nodes(of_ranks, nodes, rank_terminal),
+                                                           rank_terminal);
   facts->dilation = quality.dilation;
   facts->start_dilation = quality.bytes > 0 ? quality.dilation + (start - refined) / quality.bytes : 0;
   facts->worst_congestion = quality.worst_congestion;

@@ -35,18 +35,26 @@ WeightedGraph fabric_of(const Network& net) {
 
 }  // namespace
 
-void count_hops(const Network& net, u32 to, std::vector<u32>& hops) {
-  hops.assign(net.routers, kNone);
-  std::vector<u32> found = {to};
+bool knows_hops(const Network& net) { return !net.graphs[0]->hops.empty() || (net.topology->closed && !net.damaged); }
+
+std::vector<u32> hops_towards(const Network& net, u32 to) {
+  const Graph& g = *net.graphs[0];
+  std::vector<u32> hops(net.routers, kNone), found = {to};
+  worked(8 * net.routers);
+  if (knows_hops(net)) {
+    for (u32 r = 0; r < net.routers; r++) hops[r] = distance(net, g, r, to);
+    return hops;
+  }
   hops[to] = 0;
   for (std::size_t at = 0; at < found.size(); at++)
-    each_link(net, *net.graphs[0], found[at], [&](u32 k) {
+    each_link(net, g, found[at], [&](u32 k) {
       worked(2);
       const u32 next = net.next_router(net.port(found[at], k));
       if (hops[next] != kNone) return;
       hops[next] = hops[found[at]] + 1;
       found.push_back(next);
     });
+  return hops;
 }
 
 MappingLibrary& mapping_library() {
@@ -56,7 +64,8 @@ MappingLibrary& mapping_library() {
 
 Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
   Sites sites;
-  std::vector<u32> site(net.routers, kNone);
+  std::vector<u32>& site = sites.site_at;
+  site.assign(net.routers, kNone);
   for (const u32 t : terminals)
     if (u32& s = site[net.terminal_router[t]]; s == kNone) {
       s = sites.count++;
@@ -79,13 +88,10 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
   claim_memory(u64{sites.count} * sites.count * sizeof(u16), "workload.mapping",
                "the hops between any two of " + std::to_string(sites.count) + " routers with terminals");
   sites.hops.resize(std::size_t{sites.count} * sites.count);
-  const Graph& g = *net.graphs[0];
-  const bool known = !g.hops.empty() || (net.topology->closed && !net.damaged);
-  std::vector<u32> walked;
   for (u32 a = 0; a < sites.count; a++) {
-    if (!known) count_hops(net, sites.router[a], walked);
+    const std::vector<u32> towards = hops_towards(net, sites.router[a]);
     for (u32 b = 0; b < sites.count; b++) {
-      const u32 hops = known ? distance(net, g, sites.router[a], sites.router[b]) : walked[sites.router[b]];
+      const u32 hops = towards[sites.router[b]];
       if (hops > std::numeric_limits<u16>::max())
         throw ConfigError(
             "workload.placement: mapped needs a path between any two terminals; there is none from router " +

@@ -12,44 +12,16 @@ namespace flitgym::mapping {
 
 namespace {
 
-// Distances: from the network if it has them, else from breadth-first search.
-class Hops {
- public:
-  explicit Hops(const Network& net)
-      : net_(net), g_(*net.graphs[0]), known_(!g_.hops.empty() || (net.topology->closed && !net.damaged)) {}
-
-  // Hops from every router to router `to`.
-  void towards(u32 to, std::vector<u32>& hops) const {
-    if (known_) {
-      for (u32 r = 0; r < net_.routers; r++) hops[r] = distance(net_, g_, r, to);
-      worked(8 * net_.routers);
-      return;
-    }
-    count_hops(net_, to, hops);
-  }
-
-  // visit(port) for each port of a shortest path, given the hops to the end of the path.
-  template <class Visit>
-  void each_nearer(u32 router, u32 to, const std::vector<u32>& hops, Visit&& visit) const {
-    if (known_) {
-      // With parallel links between groups, a minimal port may lead to a router as far away as this one.
-      each_minimal(net_, g_, router, to, [&](u32 k) {
-        const u32 port = net_.port(router, k);
-        if (hops[net_.next_router(port)] < hops[router]) visit(port);
-      });
-      return;
-    }
-    each_link(net_, g_, router, [&](u32 k) {
-      const u32 port = net_.port(router, k);
-      if (hops[net_.next_router(port)] + 1 == hops[router]) visit(port);
-    });
-  }
-
- private:
-  const Network& net_;
-  const Graph& g_;
-  const bool known_;
-};
+// visit(port) for each port of a shortest path to router `to`, given the hops to it.
+template <class Visit>
+void each_nearer(const Network& net, u32 router, u32 to, const std::vector<u32>& hops, Visit&& visit) {
+  const auto nearer = [&](u32 k) {
+    if (const u32 port = net.port(router, k); hops[net.next_router(port)] < hops[router]) visit(port);
+  };
+  // With parallel links between groups, a minimal port may lead to a router as far away as this one.
+  if (knows_hops(net)) each_minimal(net, *net.graphs[0], router, to, nearer);
+  else each_link(net, *net.graphs[0], router, nearer);
+}
 
 // Computes the quality from the bytes on each port.
 void weigh(const Network& net, const std::vector<double>& load, double hop_bytes, MappingQuality& q) {
@@ -69,10 +41,25 @@ void weigh(const Network& net, const std::vector<double>& load, double hop_bytes
 
 }  // namespace
 
+workload::CommunicationMatrix between_nodes(const workload::CommunicationMatrix& matrix, const Nodes& nodes,
+                                            const std::vector<u32>& rank_terminal) {
+  workload::CommunicationMatrix kept;
+  kept.ranks = matrix.ranks;
+  const auto node = [&](u32 rank) { return nodes.of_terminal[rank_terminal[rank]]; };
+  for (u32 r = 0; r < matrix.ranks; r++) {
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
+      if (node(r) != node(matrix.peer[e])) {
+        kept.peer.push_back(matrix.peer[e]);
+        kept.bytes.push_back(matrix.bytes[e]);
+      }
+    kept.first.push_back(kept.peer.size());
+  }
+  return kept;
+}
+
 MappingQuality quality_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
                                         const std::vector<u32>& rank_terminal) {
   MappingQuality q;
-  const Hops distances(net);
   // The traffic between two routers, sorted by receiver.
   struct Flow {
     u32 to, from;
@@ -93,11 +80,11 @@ MappingQuality quality_on_minimal_paths(const Network& net, const workload::Comm
   });
 
   std::vector<double> load(net.router_ports, 0.0), through(net.routers, 0.0), paths(net.routers, 0.0);
-  std::vector<u32> hops(net.routers), order(net.routers), begin;
+  std::vector<u32> order;
   double hop_bytes = 0;
   for (std::size_t at = 0, end; at < flows.size(); at = end) {
     const u32 to = flows[at].to;
-    distances.towards(to, hops);
+    const std::vector<u32> hops = hops_towards(net, to);
     u32 farthest = 0;
     for (end = at; end < flows.size() && flows[end].to == to; end++) {
       const u32 from = flows[end].from;
@@ -110,26 +97,22 @@ MappingQuality quality_on_minimal_paths(const Network& net, const workload::Comm
     }
     // Routers in the order of their hops. Shortest paths are counted from the receiver outwards. Then the bytes are
     // divided from the senders inwards.
-    begin.assign(farthest + 2, 0);
+    order.clear();
     for (u32 r = 0; r < net.routers; r++)
-      if (hops[r] <= farthest) begin[hops[r] + 1]++;
-    for (u32 h = 0; h <= farthest; h++) begin[h + 1] += begin[h];
-    const u32 reached = begin[farthest + 1];
-    std::vector<u32> next(begin.begin(), begin.end() - 1);
-    for (u32 r = 0; r < net.routers; r++)
-      if (hops[r] <= farthest) order[next[hops[r]]++] = r;
+      if (hops[r] <= farthest) order.push_back(r);
+    std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return hops[a] < hops[b]; });
     paths[to] = 1;
-    for (u32 k = 1; k < reached; k++) {
+    for (u32 k = 1; k < order.size(); k++) {
       double sum = 0;
-      distances.each_nearer(order[k], to, hops, [&](u32 port) { sum += paths[net.next_router(port)]; });
+      each_nearer(net, order[k], to, hops, [&](u32 port) { sum += paths[net.next_router(port)]; });
       paths[order[k]] = sum;
       worked(net.radix);
     }
-    for (u32 k = reached; k-- > 1;) {
+    for (std::size_t k = order.size(); k-- > 1;) {
       const u32 r = order[k];
       if (through[r] == 0) continue;
       const double each = through[r] / paths[r];
-      distances.each_nearer(r, to, hops, [&](u32 port) {
+      each_nearer(net, r, to, hops, [&](u32 port) {
         const u32 peer = net.next_router(port);
         load[port] += each * paths[peer];
         through[peer] += each * paths[peer];

@@ -5,9 +5,13 @@
 #pragma once
 
 #include "simcore/mapping/communication_matrix.hpp"
-#include "simcore/network.hpp"
+#include "simcore/workload.hpp"
 
 namespace flitgym::mapping {
+
+// The part of the communication that takes the network.
+workload::CommunicationMatrix between_nodes(const workload::CommunicationMatrix& matrix, const Nodes& nodes,
+                                            const std::vector<u32>& rank_terminal);
 
 struct MappingQuality {
   double bytes = 0;     // all bytes exchanged, also between ranks of one router

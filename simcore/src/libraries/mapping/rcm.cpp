@@ -9,10 +9,9 @@ namespace flitgym::mapping::rcm {
 Mapping rcm(const MappingProblem& p) {
   if (!mapping_library().reverse_cuthill_mckee)
     throw ConfigError("workload.mapping: rcm needs SciPy, which the core alone does not have; use greedy or recursive");
-  std::vector<u32> site_at(p.sites.fabric.vertices(), kNone), slots;
-  for (u32 s = 0; s < p.sites.count; s++) site_at[p.sites.router[s]] = s;
+  std::vector<u32> slots;
   for (const u32 router : mapping_library().reverse_cuthill_mckee(p.sites.fabric))
-    if (const u32 s = site_at[router]; s != kNone)
+    if (const u32 s = p.sites.site_at[router]; s != kNone)
       for (u32 k = p.sites.first_slot[s]; k < p.sites.first_slot[s + 1]; k++) slots.push_back(k);
   Mapping mapping(p.application.vertices());
   std::size_t at = 0;

@@ -21,11 +21,8 @@ struct Region {
 class Recursion {
  public:
   explicit Recursion(const MappingProblem& problem)
-      : p_(problem), site_at_(problem.sites.fabric.vertices(), kNone),
-        number_(std::max(problem.sites.fabric.vertices(), problem.application.vertices()), kNone),
-        center_(problem.application.vertices(), 0) {
-    for (u32 s = 0; s < p_.sites.count; s++) site_at_[p_.sites.router[s]] = s;
-  }
+      : p_(problem), number_(std::max(problem.sites.fabric.vertices(), problem.application.vertices()), kNone),
+        center_(problem.application.vertices(), 0) {}
 
   std::vector<u32> run() {
     std::vector<u32> site(p_.application.vertices(), kNone);
@@ -49,7 +46,7 @@ class Recursion {
   std::vector<u32> sites(const Region& region) const {
     std::vector<u32> own;
     for (const u32 router : region.routers)
-      if (site_at_[router] != kNone) own.push_back(site_at_[router]);
+      if (p_.sites.site_at[router] != kNone) own.push_back(p_.sites.site_at[router]);
     return own;
   }
   u64 room(const Region& region) const {
@@ -93,7 +90,7 @@ class Recursion {
     std::vector<u32> size;
     u64 total = 0;
     for (const u32 router : region.routers) {
-      size.push_back(site_at_[router] == kNone ? 0 : p_.sites.room(site_at_[router]));
+      size.push_back(p_.sites.site_at[router] == kNone ? 0 : p_.sites.room(p_.sites.site_at[router]));
       total += size.back();
     }
     const Halves halves = bisect(subgraph(p_.sites.fabric, region.routers, number_), size, total / 2, {},
@@ -134,9 +131,8 @@ class Recursion {
   }
 
   const MappingProblem& p_;
-  std::vector<u32> site_at_;  // [routers] site of each router, or kNone
-  std::vector<u32> number_;   // scratch space of subgraph(), all kNone
-  std::vector<u32> center_;   // [ranks] central site of each rank's region
+  std::vector<u32> number_;  // scratch space of subgraph(), all kNone
+  std::vector<u32> center_;  // [ranks] central site of each rank's region
   u64 round_ = 0;
 };
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <locale>
-#include <sstream>
+#include <map>
 
 #include "readers/fabric_reader.hpp"
 #include "simcore/error.hpp"
@@ -57,7 +56,11 @@ Source read_source(const std::string& path) {
   return source;
 }
 
-const std::vector<std::string> kFormats = {"auto", "csv", "dot", "edges", "ibnetdiscover", "ibsim"};
+const std::map<std::string, Fabric (*)(const Source&)> kReaders = {{"csv", read_csv},
+                                                                   {"dot", read_dot},
+                                                                   {"edges", read_edges},
+                                                                   {"ibnetdiscover", read_ibnetdiscover},
+                                                                   {"ibsim", read_ibsim}};
 
 // The format of a file, from the extension of its name or else from its first informative line.
 std::string format_of(const Source& source) {
@@ -126,12 +129,7 @@ u32 Builder::node(std::string_view name, u32 line) {
       fail(source_, line,
            "a name contains a line break, a tab or another invisible character; expected visible characters");
   const u32 id = static_cast<u32>(fabric.nodes.size());
-  if (fabric.nodes.size() == fabric.nodes.capacity()) {
-    const std::size_t more = std::max<std::size_t>(64, 2 * fabric.nodes.size());
-    // Bytes of a node and of its name, which is stored twice.
-    claim_memory((more - fabric.nodes.size()) * 200, source_.path, std::to_string(more) + " nodes");
-    fabric.nodes.reserve(more);
-  }
+  make_room(fabric.nodes, 200, source_, "nodes");  // bytes of a node and of its name, which is stored twice
   fabric.nodes.push_back({std::string(name), false, 0, line});
   ids_.emplace(name, id);
   typed_.push_back(0);
@@ -171,14 +169,9 @@ void Builder::add(const Fabric::Cable& cable, u32 most) {
       fail(source_, cable.line,
            shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
                " cables; expected at most " + std::to_string(kMaxRadix));
-  std::vector<Fabric::Cable>& cables = fabric.cables;
-  if (cables.size() == cables.capacity()) {
-    const std::size_t more = std::max<std::size_t>(64, 2 * cables.size());
-    claim_memory((more - cables.size()) * sizeof(cable), source_.path, std::to_string(more) + " cables");
-    cables.reserve(more);
-  }
+  make_room(fabric.cables, sizeof(cable), source_, "cables");
   worked(16);
-  cables.push_back(cable);
+  fabric.cables.push_back(cable);
 }
 
 }  // namespace fabric
@@ -186,16 +179,14 @@ void Builder::add(const Fabric::Cable& cable, u32 most) {
 using fabric::shown;
 
 Fabric read_fabric(const std::string& path, const std::string& format) {
-  if (std::find(fabric::kFormats.begin(), fabric::kFormats.end(), format) == fabric::kFormats.end())
-    throw ConfigError("unknown format " + shown(format) + " of " + path + did_you_mean(format, fabric::kFormats) +
-                      "; expected one of " + join(fabric::kFormats));
+  if (format != "auto" && !fabric::kReaders.contains(format)) {
+    std::vector<std::string> formats = {"auto"};
+    for (const auto& [name, reader] : fabric::kReaders) formats.push_back(name);
+    throw ConfigError("unknown format " + shown(format) + " of " + path + did_you_mean(format, formats) +
+                      "; expected one of " + join(formats));
+  }
   const fabric::Source source = fabric::read_source(path);
-  const std::string known = format == "auto" ? fabric::format_of(source) : format;
-  Fabric read = known == "csv"             ? fabric::read_csv(source)
-                : known == "dot"           ? fabric::read_dot(source)
-                : known == "edges"         ? fabric::read_edges(source)
-                : known == "ibnetdiscover" ? fabric::read_ibnetdiscover(source)
-                                           : fabric::read_ibsim(source);
+  Fabric read = fabric::kReaders.at(format == "auto" ? fabric::format_of(source) : format)(source);
   if (read.cables.empty())
     fabric::fail(source, 0, "the file has no cable; expected at least one (or the file is cut short)");
   check_connected(read, path);

@@ -47,44 +47,36 @@ const std::vector<std::string> kNames = {
 const std::vector<std::string> kManagerNames = {"node_a", "node_b", "port_a", "port_b"};  // of the first columns
 
 // Splits one line into its fields, without the quotes and blanks around them.
-void split(const Source& source, u32 number, std::string_view line, std::vector<std::string>& fields) {
-  std::size_t count = 0;
-  const auto field = [&]() -> std::string& {
-    if (count == fields.size()) fields.emplace_back();
-    return fields[count++];
-  };
-  for (;;) {
-    line = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
-    std::string& out = field();
-    if (line.empty() || line[0] != '"') {
-      const std::size_t comma = line.find(',');
+std::vector<std::string> split(const Source& source, u32 number, std::string_view line) {
+  const auto skip_blanks = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+  std::vector<std::string> fields;
+  for (bool more = true; more; line.remove_prefix(more)) {
+    std::string& out = fields.emplace_back();
+    skip_blanks();
+    if (line.starts_with('"')) {
+      for (bool first = true; line.starts_with('"'); first = false) {
+        const std::size_t quote = line.find('"', 1);
+        if (quote == line.npos)
+          fail(source, number, "a double quote is not closed in this line; expected \" after " + shown(line.substr(1)));
+        if (!first) out += '"';
+        out += line.substr(1, quote - 1);
+        line.remove_prefix(quote + 1);
+      }
+      skip_blanks();
+      if (!line.empty() && line[0] != ',')
+        fail(source, number, shown(line) + " after a closing quote; expected a comma or the end of the line");
+    } else {
+      const std::size_t comma = std::min(line.find(','), line.size());
       out = trimmed(line.substr(0, comma));
       if (out.find('"') != out.npos)
         fail(
             source, number,
             "a double quote within " + shown(out) + "; expected the whole field in quotes, and \"\" for a quote in it");
-      if (comma == line.npos) break;
-      line.remove_prefix(comma + 1);
-      continue;
+      line.remove_prefix(comma);
     }
-    out.clear();
-    for (line.remove_prefix(1);; line.remove_prefix(1)) {
-      const std::size_t quote = line.find('"');
-      if (quote == line.npos)
-        fail(source, number,
-             "a double quote is not closed in this line; expected \" after " + shown(out + std::string(line)));
-      out += line.substr(0, quote);
-      line.remove_prefix(quote + 1);
-      if (line.empty() || line[0] != '"') break;
-      out += '"';
-    }
-    line = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
-    if (line.empty()) break;
-    if (line[0] != ',')
-      fail(source, number, shown(line) + " after a closing quote; expected a comma or the end of the line");
-    line.remove_prefix(1);
+    more = !line.empty();
   }
-  fields.resize(count);
+  return fields;
 }
 
 // The position of each known column in the file; kNone if the file lacks it.
@@ -185,7 +177,7 @@ Fabric read_csv(const Source& source) {
   for (Lines lines(source.text); lines.next();) {
     const u32 line = lines.number();
     if (trimmed(lines.line()).empty() || lines.line()[0] == '#') continue;
-    split(source, line, lines.line(), fields);
+    fields = split(source, line, lines.line());
     if (columns == 0) {
       columns = fields.size();
       place = columns_of(source, line, fields);

@@ -438,18 +438,15 @@ class DotReader {
   }
 
   void agree(Fabric::Cable& cable, const Fabric::Cable& back, const std::string& text) const {
-    const auto merge = [&](double& mine, double other, const char* what) {
-      if (mine >= 0 && other >= 0 && mine != other)
+    const auto merge = [&](auto& mine, const auto& other, const auto& none, const char* what) {
+      if (mine != none && other != none && mine != other)
         fail(back.line, text + " has another " + what + " in this direction than on line " +
                             std::to_string(cable.line) + "; expected the same value, or only one of the two");
-      mine = std::max(mine, other);
+      if (mine == none) mine = other;
     };
-    merge(cable.latency_ns, back.latency_ns, "latency_ns");
-    merge(cable.bandwidth_gb_per_s, back.bandwidth_gb_per_s, "bandwidth_gb_per_s");
-    if (!cable.kind.empty() && !back.kind.empty() && cable.kind != back.kind)
-      fail(back.line, text + " is " + cable.kind + " on line " + std::to_string(cable.line) + " and " + back.kind +
-                          " here; expected the same kind, or only one of the two");
-    if (cable.kind.empty()) cable.kind = back.kind;
+    merge(cable.latency_ns, back.latency_ns, -1.0, "latency_ns");
+    merge(cable.bandwidth_gb_per_s, back.bandwidth_gb_per_s, -1.0, "bandwidth_gb_per_s");
+    merge(cable.kind, back.kind, std::string(), "kind");
   }
 
   const Source& source_;

@@ -1,6 +1,7 @@
 // Shared by the readers of network files: nodes, cables and their attributes.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "readers/fabric.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/text.hpp"
 
 namespace flitgym::fabric {
@@ -17,6 +19,15 @@ using namespace text;
 // Sets the attribute `key` of a cable: latency_ns, bandwidth_gb_per_s or kind. An empty value is ignored.
 void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value);
 inline const std::vector<std::string> kCableAttributes = {"latency_ns", "bandwidth_gb_per_s", "kind"};
+
+// Makes room for one more entry. Before a list grows, its memory is claimed: `each` bytes per entry.
+template <class T>
+void make_room(std::vector<T>& list, u64 each, const Source& source, const std::string& what) {
+  if (list.size() < list.capacity()) return;
+  const std::size_t more = std::max<std::size_t>(64, list.size());
+  claim_memory(more * each, source.path, std::to_string(list.size() + more) + " " + what);
+  list.reserve(list.size() + more);
+}
 
 // A fabric that grows while its file is read.
 class Builder {

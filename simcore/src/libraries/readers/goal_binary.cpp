@@ -145,14 +145,13 @@ class Checker {
     worked(64);
     const u64 entry = kHeader + kTableEntry * rank_;
     const u64 begin = load<u64>(data_ + entry), end = load<u64>(data_ + entry + 8), last = size_ - kOrigin;
-    if (begin < from - kOrigin || begin > end)
+    if (begin < from - kOrigin || begin > end || end - begin < kSectionHeader)
       fail(entry, "the section begins at offset " + text(begin) + " and ends at offset " + text(end),
-           "sections in the order of the ranks, from offset " + text(from - kOrigin) + " on");
+           "sections of at least " + text(kSectionHeader) + " bytes in the order of the ranks, from offset " +
+               text(from - kOrigin) + " on");
     if (end > last)
       fail(entry + 8, "the section ends at offset " + text(end) + ", and the file ends at offset " + text(last),
            "a whole file");
-    if (end - begin < kSectionHeader)
-      fail(entry, "the section has " + text(end - begin) + " bytes", "at least " + text(kSectionHeader));
     const Section s = program_.section(rank_);
     const u64 least = kSectionHeader + kNumber * s.roots + kRecord * s.ops;
     if (least > end - begin || (end - begin - least) % kNumber != 0)
@@ -260,23 +259,30 @@ class Writer {
 
  private:
   void section() {
-    // Sorts the successors by operation, and the ends ahead of the starts. Their order is kept otherwise.
-    const std::size_t ops = ops_.size();
-    first_.assign(2 * ops + 1, 0), waits_.assign(ops, 0), successors_.resize(dependencies_.size());
-    for (const Dependency& d : dependencies_) first_[list(d) + 1]++, waits_[d.after]++;
-    for (std::size_t k = 0; k < 2 * ops; k++) first_[k + 1] += first_[k];
-    next_.assign(first_.begin(), first_.end() - 1);
-    for (const Dependency& d : dependencies_) successors_[next_[list(d)]++] = d.after;
-
-    put(static_cast<u32>(ops));
+    waits_.assign(ops_.size(), 0);
+    for (const Dependency& d : dependencies_) waits_[d.after]++;
+    // The successors of an operation that wait for its end come first. Their order is kept otherwise.
+    std::stable_sort(dependencies_.begin(), dependencies_.end(), [](const Dependency& a, const Dependency& b) {
+      return std::pair(a.before, a.on_start) < std::pair(b.before, b.on_start);
+    });
+    put(static_cast<u32>(ops_.size()));
     put(static_cast<u32>(std::count(waits_.begin(), waits_.end(), 0u)));
-    for (u32 k = 0; k < ops; k++)
+    for (u32 k = 0; k < ops_.size(); k++)
       if (waits_[k] == 0) put(k);
-    for (std::size_t k = 0; k < ops; k++) record(ops_[k], waits_[k], &first_[2 * k]);
-    for (const u32 after : successors_) put(after);
+    u32 at = 0;
+    for (u32 k = 0; k < ops_.size(); k++) {
+      record(ops_[k], waits_[k]);
+      for (const bool on_start : {false, true}) {
+        const u32 first = at;
+        const auto waits_for = [&](const Dependency& d) { return d.before == k && d.on_start == on_start; };
+        while (at < dependencies_.size() && waits_for(dependencies_[at])) at++;
+        put(at - first), put(first);
+      }
+    }
+    for (const Dependency& d : dependencies_) put(d.after);
   }
 
-  void record(const Op& op, u32 waits, const u32* first) {
+  void record(const Op& op, u32 waits) {
     const bool calc = op.kind == OpKind::kCalc;
     const u8 nic = calc ? 0 : op.nic;
     cpus_ = std::max(cpus_, op.cpu), nics_ = std::max(nics_, nic);
@@ -286,11 +292,8 @@ class Writer {
     put(op.size);
     put(calc ? u32{0} : static_cast<u32>(op.tag));
     put(op.cpu), put(nic);
-    put(first[1] - first[0]), put(first[0]);
-    put(first[2] - first[1]), put(first[1]);
   }
 
-  static std::size_t list(const Dependency& d) { return 2 * std::size_t{d.before} + d.on_start; }
   template <class T>
   void put(T number) {
     bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -304,10 +307,10 @@ class Writer {
   const u32 ranks_;
   std::string bytes_;
   u8 cpus_ = 0, nics_ = 0;
-  // The current rank. first_: [2 x operations + 1] first successor at the end and at the start of each operation.
+  // The current rank.
   std::vector<Op> ops_;
   std::vector<Dependency> dependencies_;
-  std::vector<u32> first_, next_, waits_, successors_;
+  std::vector<u32> waits_;  // [operations] dependencies of each
 };
 
 }  // namespace goal_binary

@@ -2,14 +2,15 @@
 // columns are computed only for an error.
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 #include "readers/goal.hpp"
 #include "readers/goal_binary.hpp"
-#include "readers/goal_labels.hpp"
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/plain_file.hpp"
 #include "simcore/program_totals.hpp"
+#include "simcore/text.hpp"
 
 namespace flitgym::workload {
 
@@ -37,11 +38,7 @@ struct GoalProgram : Program {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-// Quotes a word for a message. Long words are truncated.
-std::string quoted(std::string_view word) {
-  constexpr std::size_t kMost = 80;
-  return "'" + std::string(word.substr(0, kMost)) + (word.size() > kMost ? "..." : "") + "'";
-}
+using text::shown;
 
 constexpr u64 kLargestSize = std::numeric_limits<i64>::max();
 constexpr u64 kLargestTag = std::numeric_limits<i32>::max();
@@ -180,8 +177,8 @@ class Reader {
       blanks();
       if (*p_ == ':') {
         p_++;
-        if (const u32 other = labels_.insert(label, ops_of_rank()); other != kNone)
-          fail(begin, "label " + quoted(label) + " is already on line " + std::to_string(line_of(other)) +
+        if (const auto [at, fresh] = labels_.try_emplace(label, ops_of_rank()); !fresh)
+          fail(begin, "label " + shown(label) + " is already on line " + std::to_string(line_of(at->second)) +
                           "; expected a unique label within rank " + std::to_string(rank_));
         first = word();
       } else {
@@ -205,7 +202,7 @@ class Reader {
       read_message(op);
     } else {
       if (kind.empty()) fail(word_, unexpected("calc, send or recv"));
-      fail(word_, "unknown statement " + quoted(kind) + did_you_mean(std::string(kind), {"calc", "send", "recv"}) +
+      fail(word_, "unknown statement " + shown(kind) + did_you_mean(std::string(kind), {"calc", "send", "recv"}) +
                       "; expected calc, send or recv");
     }
     out_->ops.push_back(op);
@@ -251,16 +248,16 @@ class Reader {
       // If the second word is nearly correct, the statement is a dependency. Otherwise the first word is wrong.
       const std::string hint = verb.empty() ? "" : did_you_mean(std::string(verb), {"requires", "irequires"});
       if (!hint.empty())
-        fail(word_, "unknown word " + quoted(verb) + hint + "; expected requires, irequires or ':' after the label " +
-                        quoted(after));
-      fail(begin, "unknown statement " + quoted(after) + did_you_mean(std::string(after), {"calc", "send", "recv"}) +
+        fail(word_, "unknown word " + shown(verb) + hint + "; expected requires, irequires or ':' after the label " +
+                        shown(after));
+      fail(begin, "unknown statement " + shown(after) + did_you_mean(std::string(after), {"calc", "send", "recv"}) +
                       "; expected calc, send, recv, LABEL: or LABEL requires LABEL");
     }
     const u32 second = label_at(begin, after);
     const std::string_view before = word();
     if (before.empty()) fail(word_, unexpected("a label"));
     const u32 first = label_at(word_, before);
-    if (first == second) fail(begin, quoted(after) + " waits for itself; expected the label of another operation");
+    if (first == second) fail(begin, shown(after) + " waits for itself; expected the label of another operation");
     out_->dependencies.push_back({first, second, on_start});
   }
 
@@ -272,11 +269,11 @@ class Reader {
   }
 
   u32 label_at(const char* at, std::string_view label) const {
-    if (const u32 op = labels_.find(label); op != kNone) return op;
+    if (const auto found = labels_.find(label); found != labels_.end()) return found->second;
     std::vector<std::string> known;
-    labels_.each([&](std::string_view one, u32) { known.emplace_back(one); });
-    fail(at, "unknown label " + quoted(label) + did_you_mean(std::string(label), known) +
-                 "; expected a label of rank " + std::to_string(rank_) + " above this line");
+    for (const auto& [one, op] : labels_) known.emplace_back(one);
+    fail(at, "unknown label " + shown(label) + did_you_mean(std::string(label), known) + "; expected a label of rank " +
+                 std::to_string(rank_) + " above this line");
   }
 
   // ---- errors ----
@@ -295,10 +292,10 @@ class Reader {
     if (*p_ == '\n') return "the line ends here";
     const char* last = p_;
     while (last < end_ && (is_letter(*last) || is_digit(*last) || *last == '_')) last++;
-    if (last > p_) return "unexpected " + quoted({p_, static_cast<std::size_t>(last - p_)});
+    if (last > p_) return "unexpected " + shown({p_, static_cast<std::size_t>(last - p_)});
     if (static_cast<u8>(*p_) < 32 || static_cast<u8>(*p_) > 126)
       return "unexpected byte " + std::to_string(static_cast<u8>(*p_));
-    return "unexpected " + quoted({p_, 1});
+    return "unexpected " + shown({p_, 1});
   }
   std::string unexpected(const std::string& expected) {
     p_ = word_;
@@ -314,7 +311,7 @@ class Reader {
   const char* p_;
   const char* word_ = nullptr;
   u32 line_ = 1, rank_ = 0, ranks_ = 0;
-  GoalLabels labels_;
+  std::unordered_map<std::string_view, u32> labels_;  // of this rank: the operation of each label
   std::shared_ptr<GoalProgram> out_;
 };
 

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <utility>
 
 #include "readers/flat_rank.hpp"
@@ -15,17 +14,10 @@ class Writer {
   explicit Writer(u32 ranks) : ranks_(ranks) {}
 
   void rank(const Program& program, u32 rank) {
-    *this << "rank " << rank << " {\n";
+    text += "rank " + std::to_string(rank) + " {\n";
     ops_ = 0;
     flatten_rank(program, rank, *this);
-    *this << "}\n";
-  }
-
-  Writer& operator<<(const char* word) { return text += word, *this; }
-  Writer& operator<<(u64 number) {
-    char digits[20];
-    text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-    return *this;
+    text += "}\n";
   }
 
   // ---- the calls of flatten_rank() ----
@@ -33,24 +25,22 @@ class Writer {
   void block(const Block&) { output_.holds(text.size(), ranks_); }
 
   void op(const Op& op) {
-    *this << "o" << ops_++ << ": ";
+    text += "o" + std::to_string(ops_++) + ": ";
     if (op.kind == OpKind::kCalc) {
-      *this << "calc " << op.size;
+      text += "calc " + std::to_string(op.size);
     } else {
-      *this << (op.kind == OpKind::kSend ? "send " : "recv ") << op.size
-            << (op.kind == OpKind::kSend ? "b to " : "b from ");
-      if (op.kind == OpKind::kReceive && op.peer == kAnySource) *this << "-1";
-      else *this << op.peer;
-      if (op.tag == kAnyTag) *this << " tag -1";
-      else if (op.tag != 0) *this << " tag " << static_cast<u32>(op.tag);
+      const bool sends = op.kind == OpKind::kSend;
+      text += (sends ? "send " : "recv ") + std::to_string(op.size) + (sends ? "b to " : "b from ") +
+              (!sends && op.peer == kAnySource ? "-1" : std::to_string(op.peer));
+      if (op.tag != 0) text += " tag " + std::to_string(op.tag);  // kAnyTag is -1 in the file, too
     }
-    if (op.cpu != 0) *this << " cpu " << op.cpu;
-    if (op.nic != 0 && op.kind != OpKind::kCalc) *this << " nic " << op.nic;
-    *this << "\n";
+    if (op.cpu != 0) text += " cpu " + std::to_string(op.cpu);
+    if (op.nic != 0 && op.kind != OpKind::kCalc) text += " nic " + std::to_string(op.nic);
+    text += "\n";
   }
 
   void depend(u64 after, u64 before, bool on_start) {
-    *this << "o" << after << (on_start ? " irequires o" : " requires o") << before << "\n";
+    text += "o" + std::to_string(after) + (on_start ? " irequires o" : " requires o") + std::to_string(before) + "\n";
   }
 
  private:
@@ -63,7 +53,7 @@ class Writer {
 
 std::string write_goal(const Program& program) {
   Writer writer(program.ranks);
-  writer << "num_ranks " << program.ranks << "\n";
+  writer.text = "num_ranks " + std::to_string(program.ranks) + "\n";
   for (u32 rank = 0; rank < program.ranks; rank++) writer.rank(program, rank);
   return std::move(writer.text);
 }

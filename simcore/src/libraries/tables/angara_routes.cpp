@@ -60,8 +60,7 @@ bool AngaraPaths::search(u32 source, const std::vector<u32>* bound) {
 void AngaraPaths::from(u32 source) {
   // Usually the rules allow a route as short as the shortest path of the network to every node. Then only such routes
   // are searched.
-  std::vector<u32> bound;
-  hops_to(g_, source, bound);
+  const std::vector<u32> bound = hops_to(g_, source);
   if (!search(source, &bound)) search(source, nullptr);
   std::vector<u8> useful(node.size());
   for (std::size_t v = 0; v < node.size(); v++) useful[v] = level_[v] == hops[node[v]];

@@ -1,7 +1,6 @@
 // Shared by the three Angara engines: the shortest routes from one node in the routing graph, and the chosen routes.
 #pragma once
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -40,34 +39,6 @@ class AngaraPaths {
   const AngaraGraph& rules_;
   std::vector<u32> state_, level_;  // [vertices]
   std::vector<u32> number_;         // [nodes, states] vertex; kNone: not found
-};
-
-// Finds the cheapest of the shortest routes by relaxing the arcs level by level.
-class AngaraCheapest {
- public:
-  // cost(channel) returns the cost of a step.
-  template <class Cost>
-  void run(const AngaraPaths& paths, Cost&& cost) {
-    best.assign(paths.node.size(), std::numeric_limits<double>::infinity());
-    arc.assign(paths.node.size(), kNone);
-    best[0] = 0;
-    for (u32 a = 0; a < paths.arcs.size(); a++) {
-      const AngaraPaths::Arc& step = paths.arcs[a];
-      const double all = best[step.from] + cost(step.channel);
-      if (all < best[step.to]) {
-        best[step.to] = all;
-        arc[step.to] = a;
-      }
-    }
-  }
-  u32 end(const AngaraPaths& paths, u32 target) const {
-    u32 at = paths.ends[paths.first_end[target]];
-    for (u32 k = paths.first_end[target] + 1; k < paths.first_end[target + 1]; k++)
-      if (best[paths.ends[k]] < best[at]) at = paths.ends[k];
-    return at;
-  }
-  std::vector<double> best;  // [vertices]
-  std::vector<u32> arc;      // [vertices] last arc of the cheapest route
 };
 
 // One route for each pair of nodes with terminals. All routes are shortest ones, so their lengths are known in advance.

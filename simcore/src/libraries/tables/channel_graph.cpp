@@ -8,19 +8,6 @@
 
 namespace flitgym::tables {
 
-namespace {
-
-// Marks the rings of more than three routers. On a shorter ring, a minimal route never takes two hops in the same
-// direction, unless a link is missing elsewhere.
-void find_rings(const Torus& t, ChannelGraph& g) {
-  for (u32 c = 0; c < g.channels; c++) {
-    const u8 k = t.dimension_of_port[g.port[c]];
-    if (k != Torus::kNoDimension && t.ring[k] && t.widths[k] > (g.damaged ? 2u : 3u)) g.ring[c] = g.port[c];
-  }
-}
-
-}  // namespace
-
 ChannelGraph channel_graph(const Network& net, const Graph& present) {
   ChannelGraph g;
   g.switches = net.routers;
@@ -52,7 +39,13 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
   for (u32 c = 0; c < g.channels; c++)
     g.reverse.push_back(g.channel(g.to[c], net.local_port(net.channels[net.port(g.from[c], g.port[c])].peer)));
   g.ring.assign(g.channels, kNoRing);
-  if (const auto* t = dynamic_cast<const Torus*>(net.topology.get())) find_rings(*t, g);
+  // Marks the rings of more than three routers. On a shorter ring, a minimal route never takes two hops in the same
+  // direction, unless a link is missing elsewhere.
+  if (const auto* t = dynamic_cast<const Torus*>(net.topology.get()))
+    for (u32 c = 0; c < g.channels; c++)
+      if (const u8 k = t->dimension_of_port[g.port[c]];
+          k != Torus::kNoDimension && t->ring[k] && t->widths[k] > (g.damaged ? 2u : 3u))
+        g.ring[c] = g.port[c];
 
   g.first_terminal.assign(g.switches + 1, 0);
   for (u32 t = 0; t < g.terminals; t++) {
@@ -67,9 +60,8 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
   return g;
 }
 
-void hops_to(const ChannelGraph& g, const std::vector<u32>& to, std::vector<u32>& hops) {
-  hops.assign(g.switches, kNone);
-  std::vector<u32> queue = to;
+std::vector<u32> hops_to(const ChannelGraph& g, const std::vector<u32>& to) {
+  std::vector<u32> hops(g.switches, kNone), queue = to;
   for (const u32 s : to) hops[s] = 0;
   worked(g.channels);
   for (std::size_t head = 0; head < queue.size(); head++)
@@ -78,6 +70,7 @@ void hops_to(const ChannelGraph& g, const std::vector<u32>& to, std::vector<u32>
         hops[s] = hops[queue[head]] + 1;
         queue.push_back(s);
       }
+  return hops;
 }
 
 ChannelGraph channel_graph(const Config& config) {

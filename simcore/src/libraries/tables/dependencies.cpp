@@ -1,6 +1,7 @@
 #include "tables/dependencies.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
@@ -44,19 +45,6 @@ class Waits {
   const bool change_;
   std::vector<u64> word_;
 };
-
-void note_tree(const ChannelGraph& g, const ForwardingTable& table, Tree& tree, std::vector<u64>& passing, u32 d,
-               Waits& waits) {
-  tree.follow(table, d);
-  std::fill(passing.begin(), passing.end(), 0);
-  for (const u32 s : tree.order) {
-    const u32 c = tree.next[s];
-    if (c == kNone) continue;
-    const u64 layers = passing[s] | layers_from(g, table, s, d);
-    passing[g.to[c]] |= layers;
-    if (const u32 next = tree.next[g.to[c]]; next != kNone) waits.same_lane(c, next, layers);
-  }
-}
 
 void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& waits) {
   for (u32 s = 0; s < g.switches; s++)
@@ -102,96 +90,68 @@ std::vector<u32> ring_representatives(const ChannelGraph& g, const ForwardingTab
   return whole;
 }
 
+// Depth-first search for a cycle. A node is a lane of a channel, or of a whole ring.
 class Search {
  public:
   Search(const ChannelGraph& g, const Waits& waits, std::vector<u32> whole, u32 lanes)
       : g_(g), waits_(waits), whole_(std::move(whole)), lanes_(lanes), seen_(std::size_t{g.channels} * lanes, 0) {
     for (u32 c = 0; c < g.channels; c++)
-      if (whole_[c] != c) members_.push_back(c);
-    std::stable_sort(members_.begin(), members_.end(), [&](u32 a, u32 b) { return whole_[a] < whole_[b]; });
+      if (whole_[c] != c) others_[whole_[c]].push_back(c);
   }
   std::vector<LaneChannel> cycle() {
     for (u32 c = 0; c < g_.channels; c++)
       for (u32 lane = 0; lane < lanes_; lane++)
-        if (whole_[c] == c && !seen_[node(c, lane)])
-          if (auto found = from(c, lane); !found.empty()) return found;
+        if (whole_[c] == c && !seen(c, lane))
+          if (auto found = from({c, lane}); !found.empty()) return found;
     return {};
   }
 
  private:
   struct Level {
-    u32 channel, lane;  // of the node; `channel` is the representative
-    // member: current channel of the node; 0: the representative, else members_[first_member(channel) + member - 1].
-    // k: current successor of that channel.
-    u32 member, k;
-    u64 left;  // lanes of successor k that were not visited yet
-    u32 by;    // channel through which the search entered the node
+    LaneChannel by;                 // channel through which the search entered the node, and the lane
+    std::vector<LaneChannel> left;  // dependencies of the node that the search has not followed, the next one last
   };
-  std::size_t node(u32 c, u32 lane) const { return std::size_t{c} * lanes_ + lane; }
-  std::size_t first_member(u32 whole) const {
-    return static_cast<std::size_t>(
-        std::lower_bound(members_.begin(), members_.end(), whole, [&](u32 a, u32 w) { return whole_[a] < w; }) -
-        members_.begin());
-  }
-  // Depth-first search. Grey nodes (1) are on the stack, black nodes (2) are finished.
-  std::vector<LaneChannel> from(u32 start, u32 start_lane) {
-    stack_.assign(1, {start, start_lane, 0, 0, 0, start});
-    seen_[node(start, start_lane)] = 1;
-    fresh_ = true;
+  u8& seen(u32 c, u32 lane) { return seen_[std::size_t{whole_[c]} * lanes_ + lane]; }
+
+  // Grey nodes (1) are on the stack, black nodes (2) are finished.
+  std::vector<LaneChannel> from(LaneChannel start) {
+    enter(start);
     while (!stack_.empty()) {
       worked();
       Level& at = stack_.back();
-      u32 next, lane;
-      if (!advance(at, next, lane)) {
-        seen_[node(at.channel, at.lane)] = 2;
+      if (at.left.empty()) {
+        seen(at.by.channel, at.by.lane) = 2;
         stack_.pop_back();
         continue;
       }
-      const u32 whole = whole_[next];
-      if (whole == at.channel && lane == at.lane) continue;  // the dependency stays within its ring
-      u8& seen = seen_[node(whole, lane)];
-      if (seen == 2) continue;
-      if (seen == 1) {
-        std::vector<LaneChannel> cycle;
-        bool on = false;
-        for (const Level& level : stack_) {
-          on |= level.channel == whole && level.lane == lane;
-          if (on) cycle.push_back({level.by, level.lane});
-        }
-        return cycle;
-      }
-      seen = 1;
-      stack_.push_back({whole, lane, 0, 0, 0, next});
-      fresh_ = true;
+      const LaneChannel next = at.left.back();
+      at.left.pop_back();
+      const auto same_node = [&](const LaneChannel& a) {
+        return whole_[a.channel] == whole_[next.channel] && a.lane == next.lane;
+      };
+      if (same_node(at.by)) continue;  // the dependency stays within its ring
+      const u8 known = seen(next.channel, next.lane);
+      if (known == 0) enter(next);
+      if (known != 1) continue;
+      std::vector<LaneChannel> cycle;
+      for (const Level& level : stack_)
+        if (!cycle.empty() || same_node(level.by)) cycle.push_back(level.by);
+      return cycle;
     }
     return {};
   }
-  // Finds the next (channel, lane) on which the node depends.
-  bool advance(Level& at, u32& next, u32& lane) {
-    const std::size_t first = first_member(at.channel);
-    for (;;) {
-      const u32 c = at.member == 0 ? at.channel : members_[first + at.member - 1];
-      const u32 degree = g_.first[g_.to[c] + 1] - g_.first[g_.to[c]];
-      if (fresh_) {
-        at.left = degree ? waits_.waits(c, 0, at.lane) : 0;
-        fresh_ = false;
-      }
-      while (at.left == 0) {
-        if (++at.k >= degree) break;
-        at.left = waits_.waits(c, at.k, at.lane);
-      }
-      if (at.left) {
-        lane = static_cast<u32>(__builtin_ctzll(at.left));
-        at.left &= at.left - 1;
-        next = g_.first[g_.to[c]] + at.k;
-        return true;
-      }
-      at.member++;
-      at.k = 0;
-      if (first + at.member - 1 >= members_.size() || whole_[members_[first + at.member - 1]] != at.channel)
-        return false;
-      fresh_ = true;
-    }
+  void enter(LaneChannel by) {
+    seen(by.channel, by.lane) = 1;
+    Level& level = stack_.emplace_back(Level{by, {}});
+    const auto list = [&](u32 c) {
+      for (u32 next = g_.first[g_.to[c]]; next < g_.first[g_.to[c] + 1]; next++)
+        for (u64 lanes = waits_.waits(c, next - g_.first[g_.to[c]], by.lane); lanes; lanes &= lanes - 1)
+          level.left.push_back({next, static_cast<u32>(__builtin_ctzll(lanes))});
+    };
+    list(whole_[by.channel]);
+    if (const auto ring = others_.find(whole_[by.channel]); ring != others_.end())
+      for (const u32 c : ring->second) list(c);
+    std::reverse(level.left.begin(), level.left.end());
   }
 
   const ChannelGraph& g_;
@@ -199,9 +159,8 @@ class Search {
   const std::vector<u32> whole_;
   const u32 lanes_;
   std::vector<u8> seen_;
-  std::vector<u32> members_;  // channels of rings without the representatives, ring by ring
+  std::map<u32, std::vector<u32>> others_;  // by representative: the other channels of its ring
   std::vector<Level> stack_;
-  bool fresh_ = false;  // the top of the stack has just moved to another channel
 };
 
 // Places by the longest chain of dependencies from a node on, within each lane if packets do not change lanes. So
@@ -242,7 +201,17 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
   } else {
     Tree tree(g);
     std::vector<u64> passing(g.switches);
-    for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
+    for (u32 d = 0; d < table.destinations(); d++) {
+      tree.follow(table, d);
+      std::fill(passing.begin(), passing.end(), 0);
+      for (const u32 s : tree.order) {
+        const u32 c = tree.next[s];
+        if (c == kNone) continue;
+        const u64 layers = passing[s] | layers_from(g, table, s, d);
+        passing[g.to[c]] |= layers;
+        if (const u32 next = tree.next[g.to[c]]; next != kNone) waits.same_lane(c, next, layers);
+      }
+    }
   }
   auto cycle = Search(g, waits, ring_representatives(g, table), lanes).cycle();
   if (place && cycle.empty()) *place = places_of(g, waits, lanes, table.lanes > 0);

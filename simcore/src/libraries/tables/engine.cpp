@@ -4,7 +4,6 @@
 
 #include "simcore/error.hpp"
 #include "simcore/kind.hpp"
-#include "simcore/plugins.hpp"
 #include "simcore/rng.hpp"
 
 namespace flitgym {
@@ -41,32 +40,21 @@ void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, s
 namespace {
 
 const EngineSpec& find_engine(const std::string& key, const std::string& name, const ChannelGraph& g) {
-  const auto valid = registered_names<EngineSpec>();
-  if (!std::count(valid.begin(), valid.end(), name))
-    throw ConfigError(key + ": unknown name '" + name + "'" + did_you_mean(name, valid) +
-                      "; valid names: " + join(valid));
-  const EngineSpec& spec = noted(registry<EngineSpec>().find(name)->second);
-  if (spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name))
-    return spec;
+  const auto accepts = [&](const EngineSpec& spec) {
+    return spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name);
+  };
+  const EngineSpec& spec = named<EngineSpec>(key, name);
+  if (accepts(spec)) return spec;
   std::vector<std::string> others;
   for (const auto& [other, at] : registry<EngineSpec>())
-    if (at.topologies.empty() || std::count(at.topologies.begin(), at.topologies.end(), g.topology_name))
-      others.push_back(other);
+    if (accepts(at)) others.push_back(other);
   throw ConfigError(key + ": " + name + " does not support topology '" + g.topology_name + "'; it supports " +
                     join(spec.topologies) + "; engines for " + g.topology_name + ": " + join(others));
 }
 
-void check_demand(const std::string& where, const EngineSpec& spec, const Demand& demand, const ChannelGraph& g) {
-  if (!spec.balances)
-    throw ConfigError(where + ".demand: engine " + spec.name +
-                      " does not use a demand; remove it or take an engine that balances load");
-  check_size(where + ".demand: ", demand, g.terminals);
-}
-
 // Checks the network first, so that an engine is not blamed for missing links.
 void check_reachable(const std::string& where, const ChannelGraph& g) {
-  std::vector<u32> hops;
-  hops_to(g, g.terminal_switch[0], hops);
+  const std::vector<u32> hops = hops_to(g, g.terminal_switch[0]);
   for (u32 t = 1; t < g.terminals; t++)
     if (hops[g.terminal_switch[t]] == kNone)
       throw ConfigError(where + ": the network is not connected: there is no path from terminal " + g.terminal_name(0) +
@@ -107,7 +95,10 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
     }
   }
   const Params params(where, spec.passes_on ? all : spec.params, own, choice.run_seed);
-  if (choice.demand) check_demand(where, spec, *choice.demand, g);
+  if (choice.demand && !spec.balances)
+    throw ConfigError(where + ".demand: engine " + spec.name +
+                      " does not use a demand; remove it or take an engine that balances load");
+  if (choice.demand) check_size(where + ".demand: ", *choice.demand, g.terminals);
   check_reachable(where, g);
   ForwardingTable table;
   try {

@@ -91,30 +91,15 @@ class FirstFit {
   void arrange(RouteOrder order) {
     pair_.clear();
     pair_.reserve(routes_);
-    const std::size_t all = length_.size();
-    worked(all);
-    if (order == RouteOrder::kByDestination) {
-      for (u32 d = 0; d < destinations_; d++)
-        for (std::size_t pair = d; pair < all; pair += destinations_)
-          if (length_[pair]) pair_.push_back(static_cast<u32>(pair));
-      return;
-    }
-    if (order == RouteOrder::kBySource) {
-      for (std::size_t pair = 0; pair < all; pair++)
-        if (length_[pair]) pair_.push_back(static_cast<u32>(pair));
-      return;
-    }
-    std::vector<u64> first(256, 0), count(256, 0);  // first index and number of the routes of each length
-    for (const u8 length : length_) count[length]++;
-    u64 before = 0;
-    for (u32 k = 1; k < 256; k++) {
-      const u32 length = order == RouteOrder::kShortFirst ? k : 256 - k;
-      first[length] = before;
-      before += count[length];
-    }
-    pair_.resize(routes_);
-    for (std::size_t pair = 0; pair < all; pair++)
-      if (length_[pair]) pair_[first[length_[pair]]++] = static_cast<u32>(pair);
+    worked(length_.size());
+    for (std::size_t pair = 0; pair < length_.size(); pair++)
+      if (length_[pair]) pair_.push_back(static_cast<u32>(pair));
+    const auto sort_by = [&](auto&& key) {
+      std::stable_sort(pair_.begin(), pair_.end(), [&](u32 a, u32 b) { return key(a) < key(b); });
+    };
+    if (order == RouteOrder::kByDestination) sort_by([&](u32 pair) { return pair % destinations_; });
+    if (order == RouteOrder::kShortFirst) sort_by([&](u32 pair) { return length_[pair]; });
+    if (order == RouteOrder::kLongFirst) sort_by([&](u32 pair) { return -length_[pair]; });
   }
 
   // Places route i of the order and returns its layer.

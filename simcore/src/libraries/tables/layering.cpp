@@ -22,7 +22,7 @@ AcyclicLayer::AcyclicLayer(const DependencyIndex& index) : index_(&index) {
   marked_.assign(g.channels, 0);
 }
 
-bool AcyclicLayer::add(u32 c, u32 next, u32 times) {
+bool AcyclicLayer::add(u32 c, u32 next) {
   const u64 at = index_->at(c, next);
   if (count_[at] == 0) {
     if (refused_[at] == epoch_) return false;
@@ -30,18 +30,13 @@ bool AcyclicLayer::add(u32 c, u32 next, u32 times) {
       refused_[at] = epoch_;
       return false;
     }
-    dependencies_++;
   }
-  count_[at] += times;
+  count_[at]++;
   return true;
 }
 
-void AcyclicLayer::remove(u32 c, u32 next, u32 times) {
-  u32& count = count_[index_->at(c, next)];
-  count -= times;
-  if (count) return;
-  dependencies_--;
-  next_epoch();
+void AcyclicLayer::remove(u32 c, u32 next) {
+  if (--count_[index_->at(c, next)] == 0) next_epoch();
 }
 
 void AcyclicLayer::next_epoch() {
@@ -52,11 +47,10 @@ void AcyclicLayer::next_epoch() {
 
 void AcyclicLayer::clear() {
   std::fill(count_.begin(), count_.end(), 0);
-  dependencies_ = 0;
   next_epoch();
 }
 
-bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
+bool AcyclicLayer::add_route(std::span<const u32> channels) {
   effort_ += channels.size();
   // A dependency that was refused on its own cannot be added. Most refused routes fail this quick test.
   for (std::size_t k = 1; k < channels.size(); k++)
@@ -77,8 +71,7 @@ bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
   }
   for (const u32 k : added_) count_[index_->at(channels[k - 1], channels[k])] = 0;
   if (!fits) return false;  // the order is also valid without the removed dependencies
-  dependencies_ += added_.size();
-  for (std::size_t k = 1; k < channels.size(); k++) count_[index_->at(channels[k - 1], channels[k])] += times;
+  for (std::size_t k = 1; k < channels.size(); k++) count_[index_->at(channels[k - 1], channels[k])]++;
   return true;
 }
 

@@ -31,19 +31,16 @@ class AcyclicLayer {
  public:
   explicit AcyclicLayer(const DependencyIndex& index);  // claims its memory
 
-  // Adds `times` routes that continue from channel c to channel `next`. Returns false and changes nothing if that would
-  // close a cycle.
-  bool add(u32 c, u32 next, u32 times = 1);
-  void remove(u32 c, u32 next, u32 times = 1);
-  // The same for all dependencies of a route, given as its channels in order. Either all are added or none.
-  bool add_route(std::span<const u32> channels, u32 times = 1);
+  // Adds a route that continues from channel c to channel `next`. Returns false and changes nothing if that would close
+  // a cycle.
+  bool add(u32 c, u32 next);
+  void remove(u32 c, u32 next);
+  // Adds all dependencies of a route, given as its channels in order, or none.
+  bool add_route(std::span<const u32> channels);
 
   void clear();                                                             // removes all routes and keeps the order
   u32 count(u32 c, u32 next) const { return count_[index_->at(c, next)]; }  // routes that continue from c to next
-  u64 dependencies() const { return dependencies_; }                        // number of distinct dependencies
   u64 effort() const { return effort_; }                                    // channels visited in all additions so far
-  // [channels] Position in the order. A channel precedes the channels on which it depends.
-  u32 place(u32 c) const { return place_[c]; }
 
  private:
   bool make_room(u32 c, u32 next);  // reorders so that c precedes next; false: next leads to c
@@ -55,8 +52,8 @@ class AcyclicLayer {
   const DependencyIndex* index_;
   std::vector<u32> count_;    // [index.size()]
   std::vector<u32> refused_;  // [index.size()] epoch in which the dependency was refused because it would close a cycle
-  std::vector<u32> place_;    // [channels]
-  u64 dependencies_ = 0, effort_ = 0;
+  std::vector<u32> place_;    // [channels] position in the order; a channel precedes the channels on which it depends
+  u64 effort_ = 0;
   u32 epoch_ = 1;  // incremented when a dependency is removed, because refused ones may then be possible
   // Scratch memory of one addition.
   std::vector<u32> ahead_, behind_, places_, added_;

@@ -84,10 +84,6 @@ void each_terminal(const ChannelGraph& g, const Demand& demand, Each&& each) {
     }
 }
 
-double greatest(const std::vector<double>& values) {
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-}
-
 // Computes the summary fields from the loads.
 void summarise(const ChannelGraph& g, double shortest, Quality& q) {
   const std::vector<double>& load = q.loads.channel;
@@ -138,6 +134,14 @@ void check_order(const ChannelGraph& g, const u32* order, std::size_t number, st
 
 }  // namespace
 
+double greatest(const std::vector<double>& loads) {
+  return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
+}
+
+std::pair<double, double> unevenness(const std::vector<double>& loads) {
+  return {greatest(loads), std::inner_product(loads.begin(), loads.end(), loads.begin(), 0.0)};
+}
+
 Loads loads(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand) {
   Loads loads = no_loads(g, demand);
   Sums sums(g, table, loads);
@@ -157,7 +161,7 @@ Quality quality(const ChannelGraph& g, const ForwardingTable& table, const Deman
   std::vector<u32> distance;
   u32 distance_to = kNone;
   each_terminal(g, demand, [&](u32 to, u32 t, const std::vector<double>& sent) {
-    if (distance_to != to) hops_to(g, distance_to = to, distance);
+    if (distance_to != to) distance = hops_to(g, distance_to = to);
     for (u32 s = 0; s < g.switches; s++)
       if (sent[s] > 0) shortest += sent[s] * distance[s];
     for (u32 a = 0; a < 1u << table.lmc; a++) {

@@ -32,6 +32,10 @@ struct Quality {
   std::vector<LaneChannel> cycle;  // one cycle of its channel dependencies; empty: there is none
 };
 
+double greatest(const std::vector<double>& loads);  // 0: there are none
+// The highest load, then the sum of squares.
+std::pair<double, double> unevenness(const std::vector<double>& loads);
+
 // Both require a checked table. An empty demand is uniform.
 Loads loads(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand);
 Quality quality(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand);

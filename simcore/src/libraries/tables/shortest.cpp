@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tables/quality.hpp"
+
 namespace flitgym::tables {
 
 void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
@@ -26,6 +28,49 @@ void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
       first.push_back(static_cast<u32>(step.size()));
     }
     level = order.size();
+  }
+}
+
+namespace {
+
+// The step of least cost from place k, given the costs of nearer places. Ties go to the lowest port.
+ShortestWays::Step best_step(const ShortestWays& ways, u32 k, const std::vector<double>& cost,
+                             const std::vector<double>& load) {
+  ShortestWays::Step best{kNone, 0};
+  double least = 0;
+  for (u32 i = ways.first[k]; i < ways.first[k + 1]; i++) {
+    const ShortestWays::Step& step = ways.step[i];
+    const double all = cost[step.place] + load[step.channel];
+    if (best.channel != kNone && all >= least) continue;
+    best = step;
+    least = all;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<ShortestWays::Step> least_loaded(const ChannelGraph& g, const ShortestWays& ways,
+                                             const std::vector<double>& load, ForwardingTable& table, u32 d) {
+  const std::size_t reached = ways.order.size();
+  std::vector<double> cost(reached, 0);
+  std::vector<ShortestWays::Step> taken(reached);
+  worked(ways.step.size());
+  for (u32 k = 1; k < reached; k++) {
+    taken[k] = best_step(ways, k, cost, load);
+    cost[k] = cost[taken[k].place] + load[taken[k].channel];
+    table.at(ways.order[k], d) = g.port[taken[k].channel];
+  }
+  return taken;
+}
+
+void send(const ShortestWays& ways, const std::vector<ShortestWays::Step>& taken, const std::vector<double>& traffic,
+          std::vector<double>& load) {
+  std::vector<double> passing;  // [places]
+  for (const u32 s : ways.order) passing.push_back(traffic[s]);
+  for (std::size_t k = ways.order.size(); k-- > 1;) {
+    load[taken[k].channel] += passing[k];
+    passing[taken[k].place] += passing[k];
   }
 }
 
@@ -67,7 +112,7 @@ class Balance {
  public:
   Balance(const ChannelGraph& g, const Demand& demand, ForwardingTable& table)
       : g_(g), demand_(demand), table_(table), load_(g.channels, 0), demand_load_(g.channels, 0), cost_(g.switches),
-        passing_(g.switches), taken_(g.switches), seen_(g.switches) {}
+        seen_(g.switches) {}
 
   // `uniform` balances as if the demand were uniform.
   void make(bool by_pair, const std::vector<u32>& destinations, bool uniform) {
@@ -80,48 +125,21 @@ class Balance {
       at = s;
       demand_towards(g_, uniform ? Demand{} : demand_, t, weight_);
       worked(ways_.step.size() + g_.switches);
-      if (by_pair) pair_by_pair(t);
-      else all_sources(t);
-      if (uniform && !demand_.empty()) add_demand_load(t);
+      if (by_pair) {
+        pair_by_pair(t);
+      } else {
+        taken_ = least_loaded(g_, ways_, load_, table_, t);
+        send(ways_, taken_, weight_, load_);
+      }
+      if (!uniform || demand_.empty()) continue;
+      demand_towards(g_, demand_, t, weight_);
+      send(ways_, taken_, weight_, demand_load_);
     }
     if (!uniform || demand_.empty()) demand_load_ = load_;
   }
-  // Unevenness of the loads under the demand: the highest load first, then the sum of squares.
-  std::pair<double, double> unevenness() const {
-    double most = 0, squares = 0;
-    for (const double load : demand_load_) {
-      most = std::max(most, load);
-      squares += load * load;
-    }
-    return {most, squares};
-  }
+  std::pair<double, double> unevenness() const { return tables::unevenness(demand_load_); }  // under the demand
 
  private:
-  // One tree for all sources. Hops are compared first, so the costs of a level are final before the next level begins
-  // and no priority queue is needed.
-  void all_sources(u32 t) {
-    const u32 reached = static_cast<u32>(ways_.order.size());
-    cost_[0] = 0;
-    for (u32 k = 1; k < reached; k++) {
-      taken_[k] = best_step(k);
-      cost_[k] = cost_[taken_[k].place] + load_[taken_[k].channel];
-      passing_[k] = weight_[ways_.order[k]];
-      table_.at(ways_.order[k], t) = g_.port[taken_[k].channel];
-    }
-    send(load_);
-  }
-  // Adds the traffic of every place to all channels of its route.
-  void send(std::vector<double>& load) {
-    for (u32 k = static_cast<u32>(ways_.order.size()); k-- > 1;) {
-      load[taken_[k].channel] += passing_[k];
-      passing_[taken_[k].place] += passing_[k];
-    }
-  }
-  void add_demand_load(u32 t) {
-    demand_towards(g_, demand_, t, weight_);
-    for (u32 k = 1; k < ways_.order.size(); k++) passing_[k] = weight_[ways_.order[k]];
-    send(demand_load_);
-  }
   // The nearest sources come first. Once a switch has a port for this destination, it keeps the port. So a route can be
   // chosen only up to the first such switch.
   void pair_by_pair(u32 t) {
@@ -170,19 +188,7 @@ class Balance {
       load_[taken_[k].channel] += weight;
     }
   }
-  // The step of least cost. Ties go to the lowest port.
-  ShortestWays::Step best_step(u32 k) const {
-    ShortestWays::Step best{kNone, 0};
-    double least = 0;
-    for (u32 i = ways_.first[k]; i < ways_.first[k + 1]; i++) {
-      const ShortestWays::Step& step = ways_.step[i];
-      const double cost = cost_[step.place] + load_[step.channel];
-      if (best.channel != kNone && cost >= least) continue;
-      best = step;
-      least = cost;
-    }
-    return best;
-  }
+  ShortestWays::Step best_step(u32 k) const { return tables::best_step(ways_, k, cost_, load_); }
 
   const ChannelGraph& g_;
   const Demand& demand_;
@@ -191,7 +197,7 @@ class Balance {
   std::vector<double> load_;               // [channels] of the routes made so far; the next routes avoid it
   std::vector<double> demand_load_;        // [channels] load under the demand
   std::vector<double> weight_;             // [switches] traffic of each switch to the destination
-  std::vector<double> cost_, passing_;     // [places] sum of loads along the route; traffic that passes
+  std::vector<double> cost_;               // [places] sum of loads along the route
   std::vector<ShortestWays::Step> taken_;  // [places]
   std::vector<u32> open_;                  // places that one pair visits
   std::vector<u32> seen_;                  // [places] source of the last visit

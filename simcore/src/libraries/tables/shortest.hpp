@@ -22,6 +22,15 @@ struct ShortestWays {
   void towards(const ChannelGraph& g, u32 destination);  // O(channels)
 };
 
+// Gives every switch the least loaded of its shortest paths to destination d. Returns the first step of each place.
+// Hops are compared first, so the costs of a level are final before the next level begins and no priority queue is
+// needed.
+std::vector<ShortestWays::Step> least_loaded(const ChannelGraph& g, const ShortestWays& ways,
+                                             const std::vector<double>& load, ForwardingTable& table, u32 d);
+// Adds the traffic of every switch to the loads of all channels of its route.
+void send(const ShortestWays& ways, const std::vector<ShortestWays::Step>& taken, const std::vector<double>& traffic,
+          std::vector<double>& load);
+
 std::vector<ParamSpec> balance_params();
 // SSSP routing (engines/sssp.cpp) with these parameters. Fills the ports of the table.
 void balance_shortest(const Params& params, const ChannelGraph& g, const Demand& demand, ForwardingTable& table);

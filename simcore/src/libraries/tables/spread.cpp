@@ -31,9 +31,9 @@ void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::ve
   }
 }
 
-void shortest_candidates(const ChannelGraph& g, u32 to, std::vector<u32>& hops, Candidates& candidates) {
-  hops_to(g, to, hops);
-  candidates.begin();
+Candidates shortest_candidates(const ChannelGraph& g, u32 to) {
+  const std::vector<u32> hops = hops_to(g, to);
+  Candidates candidates;
   worked(g.channels);
   for (u32 s = 0; s < g.switches; s++) {
     if (s != to && hops[s] != kNone)
@@ -41,6 +41,7 @@ void shortest_candidates(const ChannelGraph& g, u32 to, std::vector<u32>& hops, 
         if (hops[g.to[c]] + 1 == hops[s]) candidates.channel.push_back(c);
     candidates.next_switch();
   }
+  return candidates;
 }
 
 }  // namespace flitgym::tables

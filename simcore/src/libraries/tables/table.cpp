@@ -32,30 +32,27 @@ void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
                    : table.layer_by == LayerBy::kDestination ? 1
                    : table.layer_by == LayerBy::kSwitch      ? table.switches
                                                              : table.terminals;
-  if (table.source_routed() ? table.route_first.size() != entries + 1 ||
-                                  table.route_first.back() != table.route_port.size() || !table.port.empty()
-                            : table.port.size() != entries)
+  const bool fits = table.source_routed()
+                        ? table.route_first.size() == entries + 1 && table.route_first.front() == 0 &&
+                              std::ranges::is_sorted(table.route_first) &&
+                              table.route_first.back() == table.route_port.size() && table.port.empty()
+                        : table.port.size() == entries;
+  const std::size_t turns = std::size_t{g.switches} * g.ports * g.ports * table.layers;
+  if (!fits || table.layer.size() != rows * table.destinations() ||
+      (table.lanes && (table.lane_ports != g.ports || table.lane.size() != turns)))
     throw ConfigError(where(table) + "the sizes of its arrays do not match " + own + " with " +
-                      std::to_string(1u << table.lmc) + " addresses each");
-  if (table.source_routed() && (table.route_first.front() != 0 || !std::ranges::is_sorted(table.route_first)))
-    throw ConfigError(where(table) + "its routes do not follow one another: the first entries must rise from 0");
-  if (table.layer.size() != rows * table.destinations())
-    throw ConfigError(where(table) + "it has " + std::to_string(table.layer.size()) + " layer entries; expected " +
-                      std::to_string(rows * table.destinations()));
+                      std::to_string(1u << table.lmc) + " addresses each and " + std::to_string(g.ports) +
+                      " ports per switch");
   if (table.layers < 1 || table.classes() > 64)
     throw ConfigError(where(table) + std::to_string(table.classes()) + " layers; valid are 1 to 64");
-  for (const u8 layer : table.layer)
-    if (layer >= table.layers)
-      throw ConfigError(where(table) + "layer " + std::to_string(layer) + " does not exist; valid are 0 to " +
-                        std::to_string(table.layers - 1));
-  if (!table.lanes) return;
-  if (table.lane_ports != g.ports || table.lane.size() != std::size_t{g.switches} * g.ports * g.ports * table.layers)
-    throw ConfigError(where(table) + "the size of its lanes does not match " + std::to_string(g.ports) +
-                      " ports per switch");
-  for (const u8 lane : table.lane)
-    if (lane >= table.lanes)
-      throw ConfigError(where(table) + "lane " + std::to_string(lane) + " does not exist; valid are 0 to " +
-                        std::to_string(table.lanes - 1));
+  const auto exist = [&](const char* what, const std::vector<u8>& values, u32 count) {
+    for (const u8 x : values)
+      if (x >= count)
+        throw ConfigError(where(table) + what + " " + std::to_string(x) + " does not exist; valid are 0 to " +
+                          std::to_string(count - 1));
+  };
+  exist("layer", table.layer, table.layers);
+  if (table.lanes) exist("lane", table.lane, table.lanes);
 }
 
 void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
@@ -65,11 +62,9 @@ void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
       const std::size_t at = std::size_t{s} * table.destinations() + d;
       const std::string pair =
           where(table) + "the route from switch " + g.switch_name(s) + " to " + destination_name(g, table, d);
-      if (table.route_first[at] > table.route_first[at + 1] ||
-          table.route_first[at + 1] - table.route_first[at] > g.switches)
-        throw ConfigError(pair + " is longer than the number of switches");
+      if (table.route_length(s, d) > g.switches) throw ConfigError(pair + " is longer than the number of switches");
       u32 here = s;
-      worked(1 + table.route_first[at + 1] - table.route_first[at]);
+      worked(1 + table.route_length(s, d));
       for (u64 k = table.route_first[at]; k < table.route_first[at + 1]; k++) {
         const u32 c = g.channel(here, table.route_port[k]);
         if (c == kNone)
@@ -183,10 +178,9 @@ u64 digest(const ForwardingTable& table) {
 Lengths route_lengths(const ChannelGraph& g, const ForwardingTable& table) {
   Lengths lengths;
   Tree tree(g);
-  std::vector<u32> hops;
   for (u32 to = 0; to < g.switches; to++) {
     if (g.terminals_at(to) == 0) continue;
-    hops_to(g, to, hops);
+    const std::vector<u32> hops = hops_to(g, to);
     for (u32 k = g.first_terminal[to]; k < g.first_terminal[to + 1]; k++)
       for (u32 a = 0; a < 1u << table.lmc; a++) {
         const u32 d = g.terminal_of[k] << table.lmc | a;

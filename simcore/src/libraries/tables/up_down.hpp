@@ -1,12 +1,32 @@
-// Routes that go up and then down, for any ranking of the switches (up*/down* of Autonet: Schroeder et al., IEEE JSAC
-// 9(8), 1991).
+// The level of a switch is its distance from the top of the network. Routes go up and then down, for any ranking of the
+// switches (up*/down* of Autonet: Schroeder et al., IEEE JSAC 9(8), 1991).
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "simcore/tables/spread.hpp"
+#include "simcore/params.hpp"
+#include "simcore/tables/table.hpp"
 
 namespace flitgym::tables {
+
+// Parameters `roots` and `root_names`, shared by the engines that use roots.
+std::vector<ParamSpec> root_params();
+
+struct Levels {
+  bool of_roots = false;  // counted from given roots
+  std::vector<u32> rank;  // [switches] 0 = top
+};
+
+// Hops from every switch to the nearest switch with terminals.
+std::vector<u32> heights(const ChannelGraph& g);
+u32 farthest(const std::vector<u32>& hops);  // the largest that is not kNone
+
+// Finds the levels of a tree. With given roots they are counted from the roots. Otherwise a fat-tree topology defines
+// them. Otherwise they are counted upwards from the switches with terminals, which requires that every channel joins
+// neighbouring levels. Empty if there are no levels.
+std::optional<Levels> find_levels(const std::string& engine, const Params& params, const ChannelGraph& g);
 
 // A channel leads up if its end precedes its beginning in the order of (rank, number). Routes do not turn from down to
 // up, so there is no cycle of dependencies. On every cycle, some switch comes after both of its neighbours in the
@@ -16,22 +36,7 @@ namespace flitgym::tables {
 // and the end of another may form an illegal route. Here they cannot. A switch that reaches the destination over down
 // channels only takes the shortest of these paths, so a packet that came down continues down. At every other switch,
 // packets have not gone down yet and take the shortest path up to the switch where the route turns down.
-class UpDown {
- public:
-  UpDown(const ChannelGraph& g, std::vector<u32> rank);
-  // Finds the candidates towards switch `to`. Returns false if a switch with terminals has no legal path; unreached()
-  // returns that switch.
-  bool towards(u32 to, Candidates& candidates);
-  u32 unreached() const { return unreached_; }
-
- private:
-  bool up(u32 c) const { return place_[g_.to[c]] < place_[g_.from[c]]; }
-  const ChannelGraph& g_;
-  std::vector<u32> order_, place_;       // switches from the top down; position of each switch
-  std::vector<u32> down_, way_, queue_;  // [switches] hops of the path down; hops of the path taken (kNone: none)
-  u32 unreached_ = kNone;
-};
-
+//
 // Makes a table of such routes in which each switch distributes destinations as min_hop does. Returns false if there is
 // no legal path from switch `from` to switch `to`.
 bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, ForwardingTable& table, u32& from, u32& to);

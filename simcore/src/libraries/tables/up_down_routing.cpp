@@ -10,7 +10,6 @@
 
 #include "simcore/routing/escape.hpp"
 #include "simcore/routing/paths.hpp"
-#include "tables/levels.hpp"
 #include "tables/up_down.hpp"
 
 namespace flitgym::routing::graph::up_down {
@@ -47,12 +46,11 @@ struct UpDown {
 // The ranks of class 0: those of a tree, or else the hops from a root.
 std::vector<u32> ranks(const tables::ChannelGraph& g) {
   constexpr u32 kTableSwitches = 2048;  // a table per root takes minutes on larger networks
-  tables::Levels levels;
   const Params no_roots("routing.up_down", tables::root_params(), {}, 0);
-  if (tables::find_levels("up_down", no_roots, g, levels)) return levels.rank;
+  if (const auto levels = tables::find_levels("up_down", no_roots, g)) return levels->rank;
   std::vector<std::vector<u32>> all;
   for (const u32 root : tables::likely_roots(g, std::vector<u8>(g.switches, 1)))
-    all.push_back(tables::ranks_below(g, {root}));
+    all.push_back(tables::hops_to(g, root));
   tables::ForwardingTable table = tables::empty_table(g, "up_down");
   const u32 best = g.switches > kTableSwitches ? 0 : tables::best_up_down_table(g, all, table);
   return all[best == kNone ? 0 : best];

@@ -12,11 +12,15 @@ namespace flitgym::workload {
 
 namespace {
 
-enum class Ranks : u8 { kAny, kFew, kMany, kPower };  // kFew: below 8; kPower: a power of two
+// Which numbers of ranks a rule is for.
+using Ranks = bool (*)(u32 ranks);
+constexpr Ranks kAny = [](u32) { return true; }, kFew = [](u32 ranks) { return ranks < 8; },
+                kMany = [](u32 ranks) { return ranks >= 8; },
+                kPower = [](u32 ranks) { return std::has_single_bit(ranks); };
 
 struct Rule {
   Collective collective;
-  Ranks ranks;
+  Ranks fits;
   u64 most;  // largest message, in bytes; for an allgather the sum of all shares
   Algorithm algorithm;
 };
@@ -25,41 +29,31 @@ constexpr u64 kAnySize = ~u64{0};
 
 // The first rule that fits decides.
 constexpr Rule kRules[] = {
-    {Collective::kBarrier, Ranks::kAny, kAnySize, Algorithm::kDissemination},
-    {Collective::kBcast, Ranks::kFew, kAnySize, Algorithm::kBinomial},
-    {Collective::kBcast, Ranks::kAny, 12287, Algorithm::kBinomial},
-    {Collective::kBcast, Ranks::kAny, kAnySize, Algorithm::kDoubleTree},
-    {Collective::kReduce, Ranks::kAny, 2048, Algorithm::kBinomial},
-    {Collective::kReduce, Ranks::kAny, kAnySize, Algorithm::kDoubleTree},
-    {Collective::kAllreduce, Ranks::kAny, 2048, Algorithm::kRecursiveDoubling},
-    {Collective::kAllreduce, Ranks::kAny, 524287, Algorithm::kHalvingDoubling},
-    {Collective::kAllreduce, Ranks::kAny, kAnySize, Algorithm::kRing},
-    {Collective::kAllgather, Ranks::kPower, 524287, Algorithm::kHalvingDoubling},
-    {Collective::kAllgather, Ranks::kAny, 81919, Algorithm::kDissemination},
-    {Collective::kAllgather, Ranks::kAny, kAnySize, Algorithm::kRing},
-    {Collective::kReduceScatter, Ranks::kAny, 524287, Algorithm::kHalvingDoubling},
-    {Collective::kReduceScatter, Ranks::kAny, kAnySize, Algorithm::kPairwise},
-    {Collective::kAlltoall, Ranks::kMany, 256, Algorithm::kBruck},
-    {Collective::kAlltoall, Ranks::kAny, 32768, Algorithm::kLinear},
-    {Collective::kAlltoall, Ranks::kAny, kAnySize, Algorithm::kPairwise},
+    {Collective::kBarrier, kAny, kAnySize, Algorithm::kDissemination},
+    {Collective::kBcast, kFew, kAnySize, Algorithm::kBinomial},
+    {Collective::kBcast, kAny, 12287, Algorithm::kBinomial},
+    {Collective::kBcast, kAny, kAnySize, Algorithm::kDoubleTree},
+    {Collective::kReduce, kAny, 2048, Algorithm::kBinomial},
+    {Collective::kReduce, kAny, kAnySize, Algorithm::kDoubleTree},
+    {Collective::kAllreduce, kAny, 2048, Algorithm::kRecursiveDoubling},
+    {Collective::kAllreduce, kAny, 524287, Algorithm::kHalvingDoubling},
+    {Collective::kAllreduce, kAny, kAnySize, Algorithm::kRing},
+    {Collective::kAllgather, kPower, 524287, Algorithm::kHalvingDoubling},
+    {Collective::kAllgather, kAny, 81919, Algorithm::kDissemination},
+    {Collective::kAllgather, kAny, kAnySize, Algorithm::kRing},
+    {Collective::kReduceScatter, kAny, 524287, Algorithm::kHalvingDoubling},
+    {Collective::kReduceScatter, kAny, kAnySize, Algorithm::kPairwise},
+    {Collective::kAlltoall, kMany, 256, Algorithm::kBruck},
+    {Collective::kAlltoall, kAny, 32768, Algorithm::kLinear},
+    {Collective::kAlltoall, kAny, kAnySize, Algorithm::kPairwise},
 };
-
-bool fits(Ranks rule, u32 ranks) {
-  switch (rule) {
-    case Ranks::kAny: return true;
-    case Ranks::kFew: return ranks < 8;
-    case Ranks::kMany: return ranks >= 8;
-    case Ranks::kPower: return std::has_single_bit(ranks);
-  }
-  return false;
-}
 
 }  // namespace
 
 Algorithm chosen(Collective collective, u64 bytes, u32 ranks) {
   const u64 size = collective == Collective::kAllgather ? bytes * ranks : bytes;
   for (const Rule& rule : kRules)
-    if (rule.collective == collective && fits(rule.ranks, ranks) && size <= rule.most) return rule.algorithm;
+    if (rule.collective == collective && rule.fits(ranks) && size <= rule.most) return rule.algorithm;
   return algorithms(collective).front();
 }
 

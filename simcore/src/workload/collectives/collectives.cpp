@@ -9,15 +9,6 @@ namespace flitgym::workload {
 
 namespace {
 
-void check(Collective which, Algorithm algorithm) {
-  const auto& all = algorithms(which);
-  if (std::find(all.begin(), all.end(), algorithm) != all.end()) return;
-  std::vector<std::string> valid;
-  for (const Algorithm a : all) valid.push_back(name(a));
-  throw ConfigError("collective " + name(which) + ": there is no algorithm '" + name(algorithm) +
-                    "'; valid values: " + join(valid));
-}
-
 template <class Enum>
 Enum named(const std::string& what, const std::string& text, const std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); k++)
@@ -26,12 +17,36 @@ Enum named(const std::string& what, const std::string& text, const std::vector<s
                     "; valid values: " + join(names));
 }
 
-// The algorithms of bcast, reduce, allreduce and barrier that send whole messages along trees.
+// Sends whole messages along trees: up for a reduce, down for a bcast.
 void along_trees(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm,
                  collectives::Pass pass, i32 tag, u64 chunk_bytes) {
-  if (algorithm == Algorithm::kDoubleTree)
-    return collectives::double_tree(script, comm, root, bytes, pass, tag, chunk_bytes);
-  collectives::tree(script, comm, root, bytes, algorithm, pass, tag, chunk_bytes);
+  switch (algorithm) {
+    case Algorithm::kHierarchical:
+      return collectives::hierarchical_tree(script, comm, root, bytes, pass, tag, chunk_bytes);
+    case Algorithm::kDoubleTree: return collectives::double_tree(script, comm, root, bytes, pass, tag, chunk_bytes);
+    default: return collectives::tree(script, comm, root, bytes, algorithm, pass, tag, chunk_bytes);
+  }
+}
+
+void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+  const u32 size = comm.size();
+  if (algorithm == Algorithm::kDissemination)  // as dissemination_allgather(), without a list of ranks
+    return collectives::dissemination(
+        script, comm, [&](u32 distance) { return bytes * std::min(distance, size - distance); }, tag);
+  allgatherv(script, comm, [&](u32) { return bytes; }, algorithm, tag, chunk_bytes);
+}
+
+// `part_of` is the size of the result of each rank.
+void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm, i32 tag,
+                     u64 chunk_bytes) {
+  switch (algorithm) {
+    case Algorithm::kPairwise:
+      return collectives::pairwise(script, comm, part_of, [&](u32) { return part_of(comm.me); }, tag);
+    case Algorithm::kHalvingDoubling: return collectives::halving_reduce_scatter(script, comm, part_of, tag);
+    case Algorithm::kHierarchical:
+      return collectives::hierarchical_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
+    default: return collectives::ring_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
+  }
 }
 
 // One channel of a collective. The sizes are cut last, so that the parts of all channels add up.
@@ -91,10 +106,23 @@ const std::string& name(Algorithm algorithm) { return algorithm_names()[static_c
 Collective collective_named(const std::string& text) {
   return named<Collective>("collective", text, collective_names());
 }
-Algorithm algorithm_named(const std::string& text) { return named<Algorithm>("algorithm", text, algorithm_names()); }
+Algorithm algorithm_named(const std::string& text, const std::string& where) {
+  return named<Algorithm>(where, text, algorithm_names());
+}
+
+std::string algorithms_of(Collective collective) {
+  std::vector<std::string> words;
+  for (const Algorithm a : algorithms(collective)) words.push_back(name(a));
+  return join(words);
+}
+
+void check_algorithm(const std::string& where, Collective collective, Algorithm algorithm) {
+  if (const auto& all = algorithms(collective); std::find(all.begin(), all.end(), algorithm) == all.end())
+    throw ConfigError(where + ": '" + name(algorithm) + "' does not exist for " + name(collective) +
+                      "; valid values: " + algorithms_of(collective) + ", auto");
+}
 
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
-  check(Collective::kBarrier, algorithm);
   switch (algorithm) {
     case Algorithm::kDissemination: return collectives::dissemination(script, comm, [&](u32) { return bytes; }, tag);
     case Algorithm::kHierarchical: return collectives::hierarchical_barrier(script, comm, bytes, tag);
@@ -104,22 +132,15 @@ void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 
 
 void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
            u64 chunk_bytes) {
-  check(Collective::kBcast, algorithm);
-  if (algorithm == Algorithm::kHierarchical)
-    return collectives::hierarchical_bcast(script, comm, root, bytes, tag, chunk_bytes);
   along_trees(script, comm, root, bytes, algorithm, collectives::Pass::kDown, tag, chunk_bytes);
 }
 
 void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
             u64 chunk_bytes) {
-  check(Collective::kReduce, algorithm);
-  if (algorithm == Algorithm::kHierarchical)
-    return collectives::hierarchical_reduce(script, comm, root, bytes, tag, chunk_bytes);
   along_trees(script, comm, root, bytes, algorithm, collectives::Pass::kUp, tag, chunk_bytes);
 }
 
 void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
-  check(Collective::kAllreduce, algorithm);
   switch (algorithm) {
     case Algorithm::kRecursiveDoubling: return collectives::recursive_doubling(script, comm, bytes, tag);
     case Algorithm::kRing: return collectives::ring_allreduce(script, comm, bytes, tag, chunk_bytes);
@@ -131,7 +152,6 @@ void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm al
 
 void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Algorithm algorithm, i32 tag,
                 u64 chunk_bytes) {
-  check(Collective::kAllgather, algorithm);
   switch (algorithm) {
     case Algorithm::kDissemination: return collectives::dissemination_allgather(script, comm, share, tag);
     case Algorithm::kLinear: return collectives::linear(script, comm, [&](u32) { return share(comm.me); }, share, tag);
@@ -141,36 +161,8 @@ void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Al
   }
 }
 
-void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
-  const u32 size = comm.size();
-  if (algorithm == Algorithm::kDissemination)  // as dissemination_allgather(), without a list of ranks
-    return collectives::dissemination(
-        script, comm, [&](u32 distance) { return bytes * std::min(distance, size - distance); }, tag);
-  allgatherv(script, comm, [&](u32) { return bytes; }, algorithm, tag, chunk_bytes);
-}
-
-void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm, i32 tag,
-                     u64 chunk_bytes) {
-  check(Collective::kReduceScatter, algorithm);
-  switch (algorithm) {
-    case Algorithm::kPairwise:
-      return collectives::pairwise(script, comm, part_of, [&](u32) { return part_of(comm.me); }, tag);
-    case Algorithm::kHalvingDoubling: return collectives::halving_reduce_scatter(script, comm, part_of, tag);
-    case Algorithm::kHierarchical:
-      return collectives::hierarchical_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
-    default: return collectives::ring_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
-  }
-}
-
-void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag,
-                    u64 chunk_bytes) {
-  const u32 size = comm.size();
-  reduce_scatterv(script, comm, [&](u32 index) { return part(bytes, size, index); }, algorithm, tag, chunk_bytes);
-}
-
 void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm,
                i32 tag) {
-  check(Collective::kAlltoall, algorithm);
   if (algorithm == Algorithm::kLinear) return collectives::linear(script, comm, to, from, tag);
   collectives::pairwise(script, comm, to, from, tag);
 }
@@ -186,13 +178,10 @@ void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes,
   }
 }
 
-void alltoall(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag) {
-  alltoallv(script, comm, [&](u32, u32) { return bytes; }, algorithm, tag);
-}
-
 void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
                 const Pipelining& pipelining) {
   if (algorithm == Algorithm::kAuto) algorithm = chosen(which, bytes, comm.size());
+  check_algorithm("collective", which, algorithm);
   if (which == Collective::kBarrier) return barrier(script, comm, algorithm, tag, bytes);
   const u32 channels = comm.size() > 1 ? pipelining.channels : 1;
   if (channels <= 1) return one_channel(script, comm, which, bytes, algorithm, tag, {pipelining.chunk_bytes, 1}, 0);

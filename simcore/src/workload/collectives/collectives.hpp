@@ -57,12 +57,15 @@ inline constexpr u32 kMostChannels = 32;
 inline constexpr i32 kCollectiveTags = 1 << 20;
 
 const std::vector<Algorithm>& algorithms(Collective collective);  // valid algorithms, the default first
-const std::vector<std::string>& collective_names();               // in the order of the enum: "barrier", ...
-const std::vector<std::string>& algorithm_names();                // "tree", ...
+std::string algorithms_of(Collective collective);                 // their names: "tree, dissemination, ..."
+// Throws ConfigError "where: ..." if the collective has no such algorithm.
+void check_algorithm(const std::string& where, Collective collective, Algorithm algorithm);
+const std::vector<std::string>& collective_names();  // in the order of the enum: "barrier", ...
+const std::vector<std::string>& algorithm_names();   // "tree", ...
 const std::string& name(Collective collective);
 const std::string& name(Algorithm algorithm);
 Collective collective_named(const std::string& text);  // both throw ConfigError
-Algorithm algorithm_named(const std::string& text);
+Algorithm algorithm_named(const std::string& text, const std::string& where = "algorithm");
 
 // The algorithm that `auto` stands for. `bytes` has the meaning that collective() gives it.
 Algorithm chosen(Collective collective, u64 bytes, u32 ranks);
@@ -80,25 +83,17 @@ void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algori
 void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
             u64 chunk_bytes = 0);
 void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes = 0);
-// `bytes` is the share of one rank.
-void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes = 0);
+// `share` is the share of each rank.
 void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Algorithm algorithm, i32 tag,
                 u64 chunk_bytes = 0);
-// `bytes` is the size of the whole vector.
-void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag,
-                    u64 chunk_bytes = 0);
-// `part_of` is the size of the result of each rank.
-void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm, i32 tag,
-                     u64 chunk_bytes = 0);
 // Messages between the ends of each pair only, so `to` and `from` give the sizes of one rank. Pairwise and linear.
 void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm,
                i32 tag);
 // Every algorithm. Bruck's and the hierarchical one carry blocks of other pairs.
 void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes, Algorithm algorithm, i32 tag);
-// `bytes` is the size per pair.
-void alltoall(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag);
 
-// Any of them. A root is the first rank.
+// Any of them. A root is the first rank. `bytes` is the whole vector, or the share of a rank (allgather), of a pair
+// (alltoall), or of a message (barrier). Throws ConfigError if the collective has no such algorithm.
 void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
                 const Pipelining& pipelining = {});
 

@@ -50,8 +50,8 @@ void bruck(Script& script, const Communicator& comm, const PairBytes& bytes, i32
 
 // hierarchical.cpp: first within a node, then across nodes, or in the reverse order.
 void hierarchical_barrier(Script& script, const Communicator& comm, u64 bytes, i32 tag);
-void hierarchical_bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, i32 tag, u64 chunk_bytes);
-void hierarchical_reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, i32 tag, u64 chunk_bytes);
+void hierarchical_tree(Script& script, const Communicator& comm, u32 root, u64 bytes, Pass pass, i32 tag,
+                       u64 chunk_bytes);
 void hierarchical_allreduce(Script& script, const Communicator& comm, u64 bytes, i32 tag, u64 chunk_bytes);
 void hierarchical_allgather(Script& script, const Communicator& comm, const Bytes& share, i32 tag, u64 chunk_bytes);
 void hierarchical_reduce_scatter(Script& script, const Communicator& comm, const Bytes& part_of, i32 tag,

@@ -52,20 +52,17 @@ void hierarchical_barrier(Script& script, const Communicator& comm, u64 bytes, i
   tree(script, levels.node, 0, bytes, Algorithm::kBinomial, Pass::kDown, tag, 0);
 }
 
-void hierarchical_bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, i32 tag, u64 chunk_bytes) {
+void hierarchical_tree(Script& script, const Communicator& comm, u32 root, u64 bytes, Pass pass, i32 tag,
+                       u64 chunk_bytes) {
   const hierarchical::Levels levels(comm);
   const u32 rail = root % levels.each;
+  const auto within_node = [&] {
+    tree(script, levels.node, rail, bytes, Algorithm::kBinomial, pass, tag, chunk_bytes);
+  };
+  if (pass == Pass::kUp) within_node();
   if (levels.my_rail == rail)
-    tree(script, levels.rail, root / levels.each, bytes, Algorithm::kBinomial, Pass::kDown, tag, chunk_bytes);
-  tree(script, levels.node, rail, bytes, Algorithm::kBinomial, Pass::kDown, tag, chunk_bytes);
-}
-
-void hierarchical_reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, i32 tag, u64 chunk_bytes) {
-  const hierarchical::Levels levels(comm);
-  const u32 rail = root % levels.each;
-  tree(script, levels.node, rail, bytes, Algorithm::kBinomial, Pass::kUp, tag, chunk_bytes);
-  if (levels.my_rail == rail)
-    tree(script, levels.rail, root / levels.each, bytes, Algorithm::kBinomial, Pass::kUp, tag, chunk_bytes);
+    tree(script, levels.rail, root / levels.each, bytes, Algorithm::kBinomial, pass, tag, chunk_bytes);
+  if (pass == Pass::kDown) within_node();
 }
 
 void hierarchical_allreduce(Script& script, const Communicator& comm, u64 bytes, i32 tag, u64 chunk_bytes) {

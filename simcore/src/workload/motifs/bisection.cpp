@@ -10,13 +10,12 @@
 
 namespace flitgym::workload::motifs::bisection {
 
-struct Bisection : Program {
-  u64 iterations = 1, bytes = 0, seed = 0;
+struct Bisection : Loop {
+  u64 bytes = 0, seed = 0;
   bool both = false;
 
-  u64 blocks(u32) const override { return iterations; }
-  void block(u32 rank, u64 index, Block& out) const override {
-    Script script(out);
+  u64 repeats(u32, u64) const override { return 1; }  // a rank sends in some iterations and receives in others
+  void iteration(u32 rank, u64 index, Script& script) const override {
     const KeyedPermutation order(ranks, ranks + index + std::rotl(seed, 32));
     barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags);
     const u32 place = order(rank);
@@ -27,7 +26,6 @@ struct Bisection : Program {
     if (both || place % 2 == 0) requests.push_back(script.isend(partner, bytes));
     script.wait_all(requests);
   }
-  std::string where(u32, u64 index, u32) const override { return "iteration " + std::to_string(index); }
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {

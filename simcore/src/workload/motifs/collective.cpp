@@ -1,16 +1,52 @@
-// Any collective with any of its algorithms, to study the building blocks of motifs.
-#include "workload/motifs/repeated_collective.hpp"
+// Motifs that repeat a computation and one collective of all ranks.
+//
+//   collective  any collective with any of its algorithms, to study the building blocks of motifs
+//   dl          training with an allreduce of the gradients per step, as in SC'22 (Allreduce of SST ember): 144,000
+//               doubles, back to back
+//   cosmoflow   the same with 140,750 doubles, after 5.16 ms of computation
+#include "simcore/workload/motif.hpp"
+#include "workload/collectives/collectives.hpp"
 
 namespace flitgym::workload::motifs::collective {
+
+struct RepeatedCollective : Loop {
+  Collective which = Collective::kAllreduce;
+  Algorithm algorithm = Algorithm::kTree;
+  u64 bytes = 0, compute_ns = 0;
+  Pipelining pipelining;
+  u32 ranks_per_node = 1;
+
+  void iteration(u32 rank, u64, Script& script) const override {
+    script.compute(compute_ns);
+    Communicator all = world(ranks, rank);
+    all.ranks_per_node = ranks_per_node;
+    workload::collective(script, all, which, bytes, algorithm, 0, pipelining);
+  }
+};
+
+std::vector<ParamSpec> repeated_collective_params(i64 bytes, i64 iterations, i64 compute_ns, const std::string& what) {
+  return {
+      integer("bytes", bytes, 0, 1ll << 40, "B", what),
+      integer("iterations", iterations, 1, 1 << 30, "", "number of iterations"),
+      integer("compute_ns", compute_ns, 0, 1ll << 50, "ns", "computation before each collective"),
+  };
+}
+
+std::shared_ptr<RepeatedCollective> repeated_collective(const Params& params, u32 ranks, double scale, Collective which,
+                                                        Algorithm algorithm) {
+  auto program = repeated<RepeatedCollective>(params, ranks, scale);
+  program->which = which;
+  program->algorithm = algorithm;
+  program->bytes = static_cast<u64>(params.integer("bytes"));
+  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
+  return program;
+}
 
 // "barrier: tree, dissemination; bcast: ..."
 std::string every_algorithm() {
   std::string text;
-  for (const std::string& which : collective_names()) {
-    std::vector<std::string> words;
-    for (const Algorithm a : algorithms(collective_named(which))) words.push_back(name(a));
-    text += (text.empty() ? "" : "; ") + which + ": " + join(words);
-  }
+  for (const std::string& which : collective_names())
+    text += (text.empty() ? "" : "; ") + which + ": " + algorithms_of(collective_named(which));
   return text;
 }
 
@@ -36,14 +72,10 @@ std::vector<ParamSpec> params() {
 
 std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scale) {
   const Collective which = collective_named(given.text("collective"));
-  const auto& valid = algorithms(which);
-  const std::string& algorithm = given.text("algorithm").empty() ? name(valid.front()) : given.text("algorithm");
-  std::vector<std::string> words;
-  for (const Algorithm a : valid) words.push_back(name(a));
-  words.push_back(name(Algorithm::kAuto));
-  if (std::find(words.begin(), words.end(), algorithm) == words.end())
-    throw ConfigError("motif.collective.algorithm: '" + algorithm + "' does not exist for " + name(which) +
-                      did_you_mean(algorithm, words) + "; valid values: " + join(words));
+  const std::string where = "motif.collective.algorithm";
+  const std::string& text = given.text("algorithm");
+  const Algorithm algorithm = text.empty() ? algorithms(which).front() : algorithm_named(text, where);
+  if (algorithm != Algorithm::kAuto) check_algorithm(where, which, algorithm);
   auto program = repeated_collective(given, ranks ? ranks : 16, scale, which, algorithm);
   program->pipelining = {static_cast<u64>(given.integer("chunk_bytes")), given.count("channels")};
   program->ranks_per_node = given.count("ranks_per_node");
@@ -59,6 +91,31 @@ const Register<MotifSpec> registration{{
     .summary = "one collective repeated, by any of its algorithms",
     .params = params(),
     .build = build,
+}};
+
+std::vector<ParamSpec> training_params(i64 bytes, i64 iterations, i64 compute_ns) {
+  auto specs = repeated_collective_params(bytes, iterations, compute_ns, "size of the vector");
+  specs.push_back(
+      choice("algorithm", "tree", {"tree", "recursive_doubling", "ring", "binomial"}, "algorithm of the allreduce"));
+  return specs;
+}
+
+std::shared_ptr<const Program> build_training(const Params& given, u32 ranks, double scale) {
+  return repeated_collective(given, ranks ? ranks : 528, scale, Collective::kAllreduce,
+                             algorithm_named(given.text("algorithm")));
+}
+
+const Register<MotifSpec> dl{{
+    .name = "dl",
+    .summary = "allreduces back to back, as in data-parallel training",
+    .params = training_params(1152000, 8, 0),
+    .build = build_training,
+}};
+const Register<MotifSpec> cosmoflow{{
+    .name = "cosmoflow",
+    .summary = "training: a long computation before each allreduce",
+    .params = training_params(1126000, 2, 5160000),
+    .build = build_training,
 }};
 
 }  // namespace flitgym::workload::motifs::collective

@@ -26,7 +26,7 @@ struct Fft3d : Loop {
   u32 rows() const { return grid.sizes[0]; }
   u32 columns() const { return grid.sizes[1]; }
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     const u32 row = grid.coordinate(rank, 0), column = grid.coordinate(rank, 1);
     const Communicator of_column{{}, row, column * rows(), 1, rows()}, of_row{{}, column, row, rows(), columns()};
     const Communicator all = world(ranks, rank);

@@ -10,7 +10,7 @@ struct Halo3d : GridLoop {
   u64 bytes = 0;
   bool reduce = false;
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     script.compute(compute_ns);
     for (u32 d = 0; d < 3; d++) {
       // In a periodic dimension of two ranks, both messages have the same endpoints, so the tag is the direction of

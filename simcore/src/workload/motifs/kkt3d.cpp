@@ -29,7 +29,7 @@ struct Kkt3d : Loop {
   std::vector<std::vector<Message>> receives, sends;  // [ranks]
   u64 compute_ns = 0;
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     script.compute(compute_ns);
     std::vector<Script::Request> requests;
     for (const Message& m : receives[rank]) requests.push_back(script.ireceive(m.peer, m.bytes));

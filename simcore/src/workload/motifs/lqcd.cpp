@@ -36,7 +36,7 @@ struct Lqcd : GridLoop {
   // The motif uses one tag for both and distinguishes them by size.
   static i32 tag(u64 planes) { return static_cast<i32>(planes) - 1; }
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     for (u32 parity = 0; parity < kParities; parity++) {
       std::vector<Script::Request> positive, negative;
       gather(rank, 1, 1, script, positive);

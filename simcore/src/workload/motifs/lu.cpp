@@ -10,19 +10,9 @@ struct Lu : GridLoop {
   u32 steps = 0;
   u64 x_bytes = 0, y_bytes = 0;
 
-  void iteration(u32 rank, Script& script) const override {
-    for (const i32 direction : {1, -1}) {
-      const u32 from_x = grid.neighbor(rank, 0, -direction), from_y = grid.neighbor(rank, 1, -direction);
-      const u32 to_x = grid.neighbor(rank, 0, direction), to_y = grid.neighbor(rank, 1, direction);
-      const i32 tag = direction > 0 ? 1000 : 3000;
-      for (u32 step = 0; step < steps; step++) {
-        if (from_x != kNone) script.receive(from_x, x_bytes, tag);
-        if (from_y != kNone) script.receive(from_y, y_bytes, tag);
-        script.compute(compute_ns);
-        if (to_x != kNone) script.send(to_x, x_bytes, tag);
-        if (to_y != kNone) script.send(to_y, y_bytes, tag);
-      }
-    }
+  void iteration(u32 rank, u64, Script& script) const override {
+    for (const i32 direction : {1, -1})
+      sweep(script, grid, rank, direction, {steps, x_bytes, y_bytes, compute_ns}, direction > 0 ? 1000 : 3000);
   }
 };
 

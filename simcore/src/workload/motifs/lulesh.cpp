@@ -21,7 +21,7 @@ struct Lulesh : GridLoop {
   u64 collective_bytes = 0, bytes = 0, sweep_bytes = 0;
   u32 slices = 0;
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     const Communicator all = world(ranks, rank);
     bcast(script, all, 0, collective_bytes, Algorithm::kTree, kCollectiveTags);
     script.compute(compute_ns);
@@ -37,14 +37,7 @@ struct Lulesh : GridLoop {
     script.wait_all(requests);
     script.compute(compute_ns);
 
-    const u32 from_x = plane.neighbor(rank, 0, -1), from_y = plane.neighbor(rank, 1, -1),
-              to_x = plane.neighbor(rank, 0, 1), to_y = plane.neighbor(rank, 1, 1);
-    for (u32 slice = 0; slice < slices; slice++) {
-      if (from_x != kNone) script.receive(from_x, sweep_bytes, 1000);
-      if (from_y != kNone) script.receive(from_y, sweep_bytes, 1000);
-      if (to_x != kNone) script.send(to_x, sweep_bytes, 1000);
-      if (to_y != kNone) script.send(to_y, sweep_bytes, 1000);
-    }
+    sweep(script, plane, rank, 1, {slices, sweep_bytes, sweep_bytes, 0}, 1000);
     script.compute(compute_ns);
   }
 };

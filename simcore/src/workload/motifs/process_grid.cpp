@@ -6,13 +6,6 @@
 
 namespace flitgym::workload {
 
-u64 ProcessGrid::ranks() const {
-  u64 product = 1;
-  // Larger products are refused in any case.
-  for (const u32 size : sizes) product = std::min<u64>(product * size, u64{1} << 40);
-  return product;
-}
-
 u32 ProcessGrid::coordinate(u32 rank, u32 dimension) const {
   for (u32 d = 0; d < dimension; d++) rank /= sizes[d];
   return rank % sizes[dimension];
@@ -35,12 +28,6 @@ u32 ProcessGrid::neighbor(u32 rank, const std::vector<i32>& steps) const {
     stride *= sizes[d];
   }
   return result == rank ? kNone : result;
-}
-
-std::string ProcessGrid::text() const {
-  std::vector<std::string> words;
-  for (const u32 size : sizes) words.push_back(std::to_string(size));
-  return join(words, " x ");
 }
 
 std::vector<u32> prime_factors(u32 number) {
@@ -66,6 +53,18 @@ std::vector<u32> near_square(u32 ranks) {
   return {best, ranks / best};
 }
 
+void sweep(Script& script, const ProcessGrid& grid, u32 rank, i32 direction, const Sweep& how, i32 tag) {
+  const u32 from_x = grid.neighbor(rank, 0, -direction), from_y = grid.neighbor(rank, 1, -direction);
+  const u32 to_x = grid.neighbor(rank, 0, direction), to_y = grid.neighbor(rank, 1, direction);
+  for (u32 step = 0; step < how.steps; step++) {
+    if (from_x != kNone) script.receive(from_x, how.x_bytes, tag);
+    if (from_y != kNone) script.receive(from_y, how.y_bytes, tag);
+    script.compute(how.compute_ns);
+    if (to_x != kNone) script.send(to_x, how.x_bytes, tag);
+    if (to_y != kNone) script.send(to_y, how.y_bytes, tag);
+  }
+}
+
 ParamSpec grid_param(const std::string& doc) { return integer_list("grid", {}, 1, 1 << 24, "ranks", doc); }
 
 ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions,
@@ -77,15 +76,18 @@ ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ra
     if (choose) grid.sizes = choose(ranks);
     return grid;
   }
-  const std::string name = "motif." + motif + "." + key + ": ";
-  if (grid.dimensions() != dimensions)
-    throw ConfigError(name + grid.text() + " has " + std::to_string(grid.dimensions()) + " dimensions; expected " +
+  std::string name = "motif." + motif + "." + key + ": ";
+  u64 product = 1;
+  for (u32 d = 0; d < grid.sizes.size(); d++) {
+    name += (d ? " x " : "") + std::to_string(grid.sizes[d]);
+    product = std::min<u64>(product * grid.sizes[d], u64{1} << 40);  // larger products are refused in any case
+  }
+  if (grid.sizes.size() != dimensions)
+    throw ConfigError(name + " has " + std::to_string(grid.sizes.size()) + " dimensions; expected " +
                       std::to_string(dimensions));
-  const u64 product = grid.ranks();
   if (ranks == 0 && product < (1 << 24)) ranks = static_cast<u32>(product);
   if (product != ranks)
-    throw ConfigError(name + grid.text() + " = " + std::to_string(product) + ", but the number of ranks is " +
-                      std::to_string(ranks));
+    throw ConfigError(name + " = " + std::to_string(product) + ", but the number of ranks is " + std::to_string(ranks));
   return grid;
 }
 

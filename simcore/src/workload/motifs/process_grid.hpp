@@ -11,14 +11,11 @@ struct ProcessGrid {
   std::vector<u32> sizes;
   bool periodic = false;
 
-  u32 dimensions() const { return static_cast<u32>(sizes.size()); }
-  u64 ranks() const;
   u32 coordinate(u32 rank, u32 dimension) const;
   // The rank at distance `step` in one dimension. kNone: beyond the edge of a grid that is not periodic.
   u32 neighbor(u32 rank, u32 dimension, i32 step) const;
   // The same in several dimensions. kNone if a periodic grid leads back to the rank itself.
   u32 neighbor(u32 rank, const std::vector<i32>& steps) const;
-  std::string text() const;  // "11 x 8 x 6"
 };
 
 std::vector<u32> prime_factors(u32 number);  // ascending
@@ -37,6 +34,14 @@ ParamSpec grid_param(const std::string& doc);
 // of dimensions or another number of ranks.
 ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions,
                          std::vector<u32> (*choose)(u32 ranks), const std::string& key = "grid");
+
+// A wavefront across a 2-D grid, or with direction -1 back: receive from x and y before, compute, send to x and y
+// after.
+struct Sweep {
+  u32 steps;
+  u64 x_bytes, y_bytes, compute_ns;
+};
+void sweep(Script& script, const ProcessGrid& grid, u32 rank, i32 direction, const Sweep& how, i32 tag);
 
 // A program whose ranks form a grid.
 struct GridLoop : Loop {

@@ -13,7 +13,7 @@ struct Stencil27 : GridLoop {
   u64 collective_bytes = 0;
   bool halo = true, collective = true;
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     script.compute(compute_ns);
     if (halo) exchange(rank, script);
     if (collective) barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags, collective_bytes);

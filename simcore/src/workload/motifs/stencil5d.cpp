@@ -14,7 +14,7 @@ struct Stencil5d : GridLoop {
   u64 bytes = 0;
   bool reduce = false;
 
-  void iteration(u32 rank, Script& script) const override {
+  void iteration(u32 rank, u64, Script& script) const override {
     script.compute(compute_ns);
     std::vector<Script::Request> requests;
     for (const i32 direction : {1, -1}) {

@@ -306,7 +306,7 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   return std::make_shared<TrainingStep>(s, scaled(params.count("iterations"), scale));
 }
 
-std::vector<ParamSpec> model_params() {
+std::vector<ParamSpec> params() {
   const auto size = [](const char* key, i64 most, const char* unit, const std::string& doc) {
     return integer(key, 0, 0, most, unit, doc + "; 0 = that of the model");
   };
@@ -324,12 +324,6 @@ std::vector<ParamSpec> model_params() {
       size("sequence", 1 << 24, "tokens", "length of a sequence"),
       size("experts", 1 << 16, "", "feed-forward blocks of a layer; 1 = dense"),
       size("top_k", 1 << 16, "", "experts that each token uses"),
-  };
-}
-
-std::vector<ParamSpec> params() {
-  std::vector<ParamSpec> specs = model_params();
-  const std::vector<ParamSpec> more{
       integer("tensor", 1, 1, 1 << 16, "ranks", "tensor-parallel ranks, which split every matrix"),
       integer("pipeline", 1, 1, 1 << 16, "stages",
               "pipeline stages. ranks / (tensor x pipeline) ranks are data-parallel"),
@@ -360,8 +354,6 @@ std::vector<ParamSpec> params() {
       integer("ranks_per_node", 1, 1, 1 << 20, "", "successive ranks that share a node, for algorithm=hierarchical"),
       integer("iterations", 1, 1, 1 << 30, "", "number of steps"),
   };
-  specs.insert(specs.end(), more.begin(), more.end());
-  return specs;
 }
 
 const Register<MotifSpec> registration{{

@@ -145,8 +145,7 @@ class Planner {
     for (const Exchange& exchange : complete_) plans_.emplace_back().before.push_back(exchange);
     const Model& m = s_.model;
     if (m.tied && s_.pipeline > 1 && (stage_ == 0 || stage_ + 1 == s_.pipeline)) {
-      const u64 values = u64{(m.vocabulary + s_.tensor - 1) / s_.tensor} * m.hidden;
-      plans_.emplace_back().before.push_back({Collective::kAllreduce, {values, 0}, true});
+      plans_.emplace_back().before.push_back({Collective::kAllreduce, {s_.embedding_values(), 0}, true});
     }
     // ZeRO-1 and 2 gather the values that each rank has updated, once per step.
     const std::size_t once =
@@ -197,14 +196,13 @@ std::vector<Plan> plans(const Settings& settings, u32 stage) { return Planner(se
 Values values_of(const Settings& s, const Task& task) {
   const Model& m = s.model;
   const auto cut = [&](u64 values) { return (values + s.tensor - 1) / s.tensor; };
-  const u64 embedding = u64{(m.vocabulary + s.tensor - 1) / s.tensor} * m.hidden;
   const u64 feed_forward = m.experts / s.expert * cut(m.expert_values());
   const bool apart = m.experts > 1;  // experts have replicas of their own
   Values values;
   values.dense = task.layers * (cut(m.attention_values()) + m.router_values() + (apart ? 0 : feed_forward));
   values.expert = apart ? task.layers * feed_forward : 0;
-  if (task.embedding) values.dense += embedding + m.position_values();
-  if (task.head && !(m.tied && s.pipeline == 1)) values.dense += embedding;
+  if (task.embedding) values.dense += s.embedding_values() + m.position_values();
+  if (task.head && !(m.tied && s.pipeline == 1)) values.dense += s.embedding_values();
   return values;
 }
 

@@ -10,21 +10,15 @@
 
 namespace flitgym::workload::motifs::ur {
 
-struct UniformRandom : Program {
-  u64 iterations = 1, bytes = 0, compute_ns = 0, seed = 0;
+struct UniformRandom : Loop {
+  u64 bytes = 0, compute_ns = 0, seed = 0;
 
-  KeyedPermutation permutation(u64 index) const { return {ranks, ranks + index + std::rotl(seed, 32)}; }
-
-  u64 blocks(u32) const override { return iterations; }
-  void block(u32 rank, u64 index, Block& out) const override {
-    Script script(out);
+  void iteration(u32 rank, u64 index, Script& script) const override {
     script.compute(compute_ns);
-    const KeyedPermutation p = permutation(index);
-    const auto sent = script.isend(p(rank), bytes), received = script.ireceive(p.inverse(rank), bytes);
+    const KeyedPermutation partner(ranks, ranks + index + std::rotl(seed, 32));
+    const auto sent = script.isend(partner(rank), bytes), received = script.ireceive(partner.inverse(rank), bytes);
     script.wait_all({sent, received});
   }
-  u64 repeats(u32, u64 index) const override { return iterations - index; }
-  std::string where(u32, u64 index, u32) const override { return "iteration " + std::to_string(index); }
 };
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {

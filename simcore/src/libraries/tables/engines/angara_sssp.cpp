@@ -3,7 +3,7 @@
 // in groups with equal numbers of turns and steps, the smallest numbers first. From each node it searches the cheapest
 // routes to the targets of a group (level by level, without a heap). It takes those routes that do not share a channel,
 // adds them to the loads, and searches again for the remaining targets. Every route is a shortest one.
-#include <algorithm>
+#include <limits>
 #include <map>
 
 #include "tables/angara_routes.hpp"
@@ -20,7 +20,7 @@ class Balance {
     for (u32 source = 0; source < g_.switches; source++) {
       if (g_.terminals_at(source) == 0) continue;
       paths_.from(source);
-      cheapest_.run(paths_, [&](u32) { return 0.0; });
+      find_cheapest([&](u32) { return 0.0; });
       const std::vector<double> counts = paths_.counts();
       const std::vector<u32> turns = paths_.turns();
       worked(paths_.arcs.size() * 3 + g_.switches);
@@ -47,27 +47,42 @@ class Balance {
   struct Pair {
     u32 source, target;
   };
+  // Relaxes the arcs level by level. cost(channel) returns the cost of a step.
+  template <class Cost>
+  void find_cheapest(Cost&& cost) {
+    best_.assign(paths_.node.size(), std::numeric_limits<double>::infinity());
+    arc_.assign(paths_.node.size(), kNone);
+    best_[0] = 0;
+    for (u32 a = 0; a < paths_.arcs.size(); a++) {
+      const AngaraPaths::Arc& step = paths_.arcs[a];
+      const double all = best_[step.from] + cost(step.channel);
+      if (all >= best_[step.to]) continue;
+      best_[step.to] = all;
+      arc_[step.to] = a;
+    }
+  }
   void take(u32 source, u32 end) {
     const double weight = routes_.weight(source, paths_.node[end]);
-    routes_.set(g_, paths_, cheapest_.arc, source, end, [&](u32 c) { load_[c] += weight; });
+    routes_.set(g_, paths_, arc_, source, end, [&](u32 c) { load_[c] += weight; });
   }
   // Takes the targets whose cheapest routes share no channel with routes taken earlier in this round.
   void take_disjoint(u32 source) {
-    cheapest_.run(paths_, [&](u32 c) { return load_[c]; });
+    find_cheapest([&](u32 c) { return load_[c]; });
     round_++;
     left_.clear();
     worked(paths_.arcs.size() + targets_.size());
     for (const u32 target : targets_) {
-      const u32 end = cheapest_.end(paths_, target);
+      u32 end = paths_.ends[paths_.first_end[target]];
+      for (u32 k = paths_.first_end[target] + 1; k < paths_.first_end[target + 1]; k++)
+        if (best_[paths_.ends[k]] < best_[end]) end = paths_.ends[k];
       bool shares = false;
-      for (u32 v = end; cheapest_.arc[v] != kNone && !shares; v = paths_.arcs[cheapest_.arc[v]].from)
-        shares = used_[paths_.arcs[cheapest_.arc[v]].channel] == round_;
+      for (u32 v = end; arc_[v] != kNone && !shares; v = paths_.arcs[arc_[v]].from)
+        shares = used_[paths_.arcs[arc_[v]].channel] == round_;
       if (shares) {
         left_.push_back(target);
         continue;
       }
-      for (u32 v = end; cheapest_.arc[v] != kNone; v = paths_.arcs[cheapest_.arc[v]].from)
-        used_[paths_.arcs[cheapest_.arc[v]].channel] = round_;
+      for (u32 v = end; arc_[v] != kNone; v = paths_.arcs[arc_[v]].from) used_[paths_.arcs[arc_[v]].channel] = round_;
       take(source, end);
     }
     targets_.swap(left_);
@@ -76,7 +91,8 @@ class Balance {
   const ChannelGraph& g_;
   AngaraRoutes& routes_;
   AngaraPaths paths_;
-  AngaraCheapest cheapest_;
+  std::vector<double> best_;  // [vertices] cost of the cheapest route
+  std::vector<u32> arc_;      // [vertices] its last arc
   std::vector<double> load_;  // [channels] load of the routes so far
   std::vector<u32> used_;     // [channels] last round that used the channel
   u32 round_ = 0;

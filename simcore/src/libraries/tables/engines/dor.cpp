@@ -29,11 +29,10 @@ u32 first_channel(const ChannelGraph& g, const Torus* torus, u32 s, u32 to, cons
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
   const Torus* const torus = params.text("ties") == "parity" ? dynamic_cast<const Torus*>(g.topology.get()) : nullptr;
   ForwardingTable table = empty_table(g, "dor");
-  std::vector<u32> hops, used(g.channels, 0);
-  Candidates all, chosen;
+  std::vector<u32> used(g.channels, 0);
   for (const u32 to : destination_switches(g)) {
-    shortest_candidates(g, to, hops, all);
-    chosen.begin();
+    const Candidates all = shortest_candidates(g, to);
+    Candidates chosen;
     for (u32 s = 0; s < g.switches; s++) {
       const u32 *const begin = all.channel.data() + all.first[s], *const end = all.channel.data() + all.first[s + 1];
       if (begin != end) {

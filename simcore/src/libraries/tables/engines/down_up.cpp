@@ -5,29 +5,22 @@
 // Some paths may be missing, e.g. between two switches without a common switch above them. Then all switches are ranked
 // by their hops from the root instead. OpenSM instead uses channels between switches of equal height in both
 // directions, which closes cycles if all switches have terminals. On trees the tables are equal to those of OpenSM.
-#include <algorithm>
-
 #include "simcore/error.hpp"
 #include "simcore/tables/engine.hpp"
-#include "tables/levels.hpp"
 #include "tables/up_down.hpp"
 
 namespace flitgym::tables::engines::down_up {
 
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   const std::vector<u32> height = heights(g);
-  u32 top = 0;
-  for (const u32 h : height)
-    if (h != kNone) top = std::max(top, h);
+  const u32 top = farthest(height);
   std::vector<u8> highest(g.switches);
   for (u32 s = 0; s < g.switches; s++) highest[s] = height[s] == top;
   std::vector<std::vector<u32>> by_height, by_root;
   for (const u32 root : likely_roots(g, highest)) {
-    by_root.push_back(ranks_below(g, {root}));
+    by_root.push_back(hops_to(g, root));
     std::vector<u32> rank = by_root.back();
-    u32 deepest = 0;
-    for (const u32 hops : rank)
-      if (hops != kNone) deepest = std::max(deepest, hops);
+    const u32 deepest = farthest(rank);
     for (u32 s = 0; s < g.switches; s++)
       if (height[s] != kNone) rank[s] += (top - height[s]) * (deepest + 1);
     by_height.push_back(std::move(rank));

@@ -17,7 +17,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/tables/engine.hpp"
-#include "tables/levels.hpp"
+#include "tables/up_down.hpp"
 
 namespace flitgym::tables::engines::ftree {
 
@@ -195,8 +195,8 @@ class FatTreeTables {
 };
 
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
-  Levels levels;
-  if (!find_levels("ftree", params, g, levels))
+  const std::optional<Levels> levels = find_levels("ftree", params, g);
+  if (!levels)
     throw ConfigError("engine ftree: topology '" + g.topology_name +
                       "' has no levels: some channel joins switches whose distances to the nearest terminal do not "
                       "differ by one; set roots to the switches of the top level, or take engine up_down");
@@ -204,15 +204,15 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
   for (u32 s = 0; s < g.switches; s++) {
     if (g.terminals_at(s) == 0) continue;
     if (leaf == kNone) leaf = s;
-    else if (levels.rank[s] != levels.rank[leaf]) other = s;
+    else if (levels->rank[s] != levels->rank[leaf]) other = s;
   }
   if (other != kNone)
     throw ConfigError("engine ftree: terminals are attached at different levels: to switch " + g.switch_name(leaf) +
-                      ", " + std::to_string(levels.rank[leaf]) + " below the top, and to switch " +
-                      g.switch_name(other) + ", " + std::to_string(levels.rank[other]) +
+                      ", " + std::to_string(levels->rank[leaf]) + " below the top, and to switch " +
+                      g.switch_name(other) + ", " + std::to_string(levels->rank[other]) +
                       " below it; take engine up_down");
   ForwardingTable table = empty_table(g, "ftree");
-  FatTreeTables(g, levels.rank, levels.rank[leaf], table).route_all();
+  FatTreeTables(g, levels->rank, levels->rank[leaf], table).route_all();
   for (u32 s = 0; s < g.switches; s++)
     for (u32 t = 0; g.terminals_at(s) && t < g.terminals; t++)
       if (table.at(s, t) == kNoPort)

@@ -30,10 +30,6 @@ namespace flitgym::tables::engines::local_search {
 using Clock = std::chrono::steady_clock;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-double highest_of(const std::vector<double>& loads) {
-  return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
-}
-
 // A set of small numbers from which a random member can be drawn.
 class RandomSet {
  public:
@@ -135,7 +131,7 @@ class Search {
     const u32 last = g_.terminal_switch[change.d];
     if (hops_[last].empty()) {
       g_.claim(u64{g_.switches} * 4, "hops to switch " + g_.switch_name(last));
-      hops_to(g_, last, hops_[last]);
+      hops_[last] = hops_to(g_, last);
     }
     std::vector<std::pair<u32, std::size_t>> open;  // switches whose routes move, and their new lengths
     std::size_t length = more;
@@ -168,7 +164,7 @@ class LowerIndex final : public Search {
   }
 
  private:
-  double highest() const { return highest_of(routes_.loads()); }
+  double highest() const { return greatest(routes_.loads()); }
   double over(double load) const { return std::max(0.0, load - target_); }
   void aim() {
     constexpr double kReach = 0.03;  // fraction of the distance to the mean load
@@ -235,7 +231,7 @@ class FewerConflicts final : public Search {
     g.claim(u64{g.channels} * g.switches * 4, "the loads of " + std::to_string(g.channels) + " channels by " +
                                                   std::to_string(g.switches) + " source switches");
     from_.assign(std::size_t{g.channels} * g.switches, 0);
-    highest_ = highest_of(routes.loads());
+    highest_ = greatest(routes.loads());
     for (u32 d = 0; d < destinations; d++)
       for (u32 s = 0; s < g.switches; s++) {
         const double own = routes.passes(s, d) ? routes.own(s, d) : 0;

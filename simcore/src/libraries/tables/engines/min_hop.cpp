@@ -9,12 +9,8 @@ namespace flitgym::tables::engines::min_hop {
 
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   ForwardingTable table = empty_table(g, "min_hop");
-  std::vector<u32> hops, used(g.channels, 0);
-  Candidates candidates;
-  for (const u32 to : destination_switches(g)) {
-    shortest_candidates(g, to, hops, candidates);
-    spread(g, to, candidates, used, table);
-  }
+  std::vector<u32> used(g.channels, 0);
+  for (const u32 to : destination_switches(g)) spread(g, to, shortest_candidates(g, to), used, table);
   return table;
 }
 

@@ -17,6 +17,7 @@
 #include "simcore/tables/engine.hpp"
 #include "simcore/tables/walk.hpp"
 #include "tables/layering.hpp"
+#include "tables/quality.hpp"
 
 namespace flitgym::tables::engines::nue {
 
@@ -24,9 +25,9 @@ namespace flitgym::tables::engines::nue {
 // this rank, counted from the most central switch. It becomes the root of the tree.
 u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) {
   std::vector<double> score(g.switches, 0), routes(g.switches), share(g.switches);
-  std::vector<u32> hops, order;
+  std::vector<u32> order;
   for (const u32 t : to) {
-    hops_to(g, t, hops);
+    const std::vector<u32> hops = hops_to(g, t);
     order.clear();
     std::fill(routes.begin(), routes.end(), 0.0);
     std::fill(share.begin(), share.end(), 0.0);
@@ -283,11 +284,11 @@ class Layer {
 // the routes of a layer have much in common.
 std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   std::vector<std::vector<u32>> all(layers);
-  std::vector<u32> hops, order;
+  std::vector<u32> order;
   std::vector<u8> in(g.switches, 0);
   for (u32 start = 0; start < g.switches; start++) {
     if (in[start]) continue;
-    hops_to(g, start, hops);
+    const std::vector<u32> hops = hops_to(g, start);
     u32 far = start;  // the first share starts at the edge of the network
     for (u32 s = 0; s < g.switches; s++)
       if (hops[s] != kNone && hops[s] > hops[far]) far = s;
@@ -330,10 +331,7 @@ double demand_scale(const ChannelGraph& g, const Demand& demand) {
 
 struct Attempt {
   ForwardingTable table;
-  double highest = 0, squares = 0;  // of the channel loads
-  bool operator<(const Attempt& other) const {
-    return std::pair(highest, squares) < std::pair(other.highest, other.squares);
-  }
+  std::pair<double, double> unevenness = {};  // of the channel loads
 };
 
 Attempt empty_attempt(const ChannelGraph& g, u32 layers) {
@@ -375,11 +373,7 @@ void fill(const ChannelGraph& g, const Demand& demand, const std::vector<std::ve
       }
     }
   }
-  made.highest = made.squares = 0;
-  for (const double x : load) {
-    made.highest = std::max(made.highest, x);
-    made.squares += x * x;
-  }
+  made.unevenness = unevenness(load);
 }
 
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
@@ -396,7 +390,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   Attempt other = empty_attempt(g, layers);
   for (u32 k = 1; k < tries; k++) {
     fill(g, demand, all, layer, k % 2, static_cast<u32>(u64{k / 2} * g.switches / trees), other);
-    if (other < best) std::swap(best, other);
+    if (other.unevenness < best.unevenness) std::swap(best, other);
   }
   return std::move(best.table);
 }

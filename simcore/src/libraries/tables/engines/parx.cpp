@@ -10,7 +10,6 @@
 // the links of a half, its routes at that address may use all links.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
@@ -94,40 +93,11 @@ class Weights {
   double most_ = 0;
 };
 
-// Takes the least loaded shortest path from every switch and adds the traffic to the loads.
-void route(const ChannelGraph& g, const ShortestWays& ways, const std::vector<u32>& whole, std::vector<double>& weight,
-           std::vector<double>& load, ForwardingTable& table, u32 d) {
-  const std::size_t reached = ways.order.size();
-  std::vector<double> cost(reached, 0);
-  std::vector<ShortestWays::Step> taken(reached);
-  worked(ways.step.size());
-  for (std::size_t k = 1; k < reached; k++) {
-    double least = 0;
-    for (u32 i = ways.first[k]; i < ways.first[k + 1]; i++) {
-      const ShortestWays::Step step{whole[ways.step[i].channel], ways.step[i].place};
-      const double here = cost[step.place] + load[step.channel];
-      if (i > ways.first[k] && here >= least) continue;
-      least = here;
-      taken[k] = step;
-    }
-    cost[k] = least;
-    table.at(ways.order[k], d) = g.port[taken[k].channel];
-  }
-  for (std::size_t k = reached; k-- > 1;) {
-    const double passing = weight[ways.order[k]];
-    load[taken[k].channel] += passing;
-    weight[ways.order[taken[k].place]] += passing;
-  }
-}
-
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& demand) {
   const HyperX& box = even_plane(g);
   ForwardingTable table = empty_table(g, "parx", kLmc);
   std::vector<Part> parts;
   for (u32 a = 0; a < kAddresses; a++) parts.push_back(part_for(g, box, a));
-  std::vector<u32> itself(g.channels);
-  std::iota(itself.begin(), itself.end(), 0u);
-
   const Weights weights(g, demand);
   std::vector<double> weight, load(g.channels, 0);
   ShortestWays all, ways;
@@ -136,9 +106,10 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
     all.towards(g, s);
     for (u32 a = 0; a < kAddresses; a++) {
       ways.towards(parts[a].graph, s);
-      const bool cut = ways.order.size() < all.order.size();
+      for (ShortestWays::Step& step : ways.step) step.channel = parts[a].whole[step.channel];
+      const ShortestWays& taken = ways.order.size() < all.order.size() ? all : ways;
       weights.towards(t, weight);
-      route(g, cut ? all : ways, cut ? itself : parts[a].whole, weight, load, table, t << kLmc | a);
+      send(taken, least_loaded(g, taken, load, table, t << kLmc | a), weight, load);
     }
   }
   if (!break_cycles(g, BreakEdge::kWeakest, table)) first_fit(g, RouteOrder::kShortFirst, table);

@@ -6,23 +6,21 @@
 #include "tables/up_down.hpp"
 #include "simcore/error.hpp"
 #include "simcore/tables/engine.hpp"
-#include "tables/levels.hpp"
 
 namespace flitgym::tables::engines::up_down {
 
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
   ForwardingTable table = empty_table(g, "up_down");
-  Levels levels;
   u32 from = 0, to = 0;
-  const bool found = find_levels("up_down", params, g, levels);
-  if (found && up_down_table(g, levels.rank, table, from, to)) return table;
-  if (found && levels.of_roots)
+  const std::optional<Levels> levels = find_levels("up_down", params, g);
+  if (levels && up_down_table(g, levels->rank, table, from, to)) return table;
+  if (levels && levels->of_roots)
     throw ConfigError("engine up_down, roots: no path goes up and then down from switch " + g.switch_name(from) +
                       " to switch " + g.switch_name(to) +
                       ", because no root is above both; give a single root, or none to let the engine find them");
   // With a single root, every switch reaches every other switch.
   std::vector<std::vector<u32>> ranks;
-  for (const u32 root : likely_roots(g, std::vector<u8>(g.switches, 1))) ranks.push_back(ranks_below(g, {root}));
+  for (const u32 root : likely_roots(g, std::vector<u8>(g.switches, 1))) ranks.push_back(hops_to(g, root));
   table = empty_table(g, "up_down");
   if (best_up_down_table(g, ranks, table) == kNone)
     throw ConfigError("engine up_down: the network does not connect all terminals");
