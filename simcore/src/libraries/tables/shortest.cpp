@@ -50,23 +50,22 @@ ShortestWays::Step best_step(const ShortestWays& ways, u32 k, const std::vector<
 
 }  // namespace
 
-std::vector<ShortestWays::Step> least_loaded(const ChannelGraph& g, const ShortestWays& ways,
-                                             const std::vector<double>& load, ForwardingTable& table, u32 d) {
-  const std::size_t reached = ways.order.size();
-  std::vector<double> cost(reached, 0);
-  std::vector<ShortestWays::Step> taken(reached);
+void LeastLoaded::choose(const ChannelGraph& g, const ShortestWays& ways, const std::vector<double>& load,
+                         ForwardingTable& table, u32 d) {
+  std::vector<double>& cost = sums_;
+  cost.assign(ways.order.size(), 0);
+  taken.resize(ways.order.size());
   worked(ways.step.size());
-  for (u32 k = 1; k < reached; k++) {
+  for (u32 k = 1; k < ways.order.size(); k++) {
     taken[k] = best_step(ways, k, cost, load);
     cost[k] = cost[taken[k].place] + load[taken[k].channel];
     table.at(ways.order[k], d) = g.port[taken[k].channel];
   }
-  return taken;
 }
 
-void send(const ShortestWays& ways, const std::vector<ShortestWays::Step>& taken, const std::vector<double>& traffic,
-          std::vector<double>& load) {
-  std::vector<double> passing;  // [places]
+void LeastLoaded::send(const ShortestWays& ways, const std::vector<double>& traffic, std::vector<double>& load) {
+  std::vector<double>& passing = sums_;
+  passing.clear();
   for (const u32 s : ways.order) passing.push_back(traffic[s]);
   for (std::size_t k = ways.order.size(); k-- > 1;) {
     load[taken[k].channel] += passing[k];
@@ -128,12 +127,12 @@ class Balance {
       if (by_pair) {
         pair_by_pair(t);
       } else {
-        taken_ = least_loaded(g_, ways_, load_, table_, t);
-        send(ways_, taken_, weight_, load_);
+        routes_.choose(g_, ways_, load_, table_, t);
+        routes_.send(ways_, weight_, load_);
       }
       if (!uniform || demand_.empty()) continue;
       demand_towards(g_, demand_, t, weight_);
-      send(ways_, taken_, weight_, demand_load_);
+      routes_.send(ways_, weight_, demand_load_);
     }
     if (!uniform || demand_.empty()) demand_load_ = load_;
   }
@@ -144,15 +143,15 @@ class Balance {
   // chosen only up to the first such switch.
   void pair_by_pair(u32 t) {
     const u32 reached = static_cast<u32>(ways_.order.size());
-    taken_.assign(g_.switches, {kNone, 0});
+    routes_.taken.assign(g_.switches, {kNone, 0});
     std::fill(seen_.begin(), seen_.end(), kNone);
     for (u32 k = 1; k < reached; k++)
       if (g_.terminals_at(ways_.order[k])) add_pair(k, weight_[ways_.order[k]]);
     // Switches that are not on a route get the cheapest step, too.
     for (u32 k = 1; k < reached; k++) {
-      if (taken_[k].channel == kNone) taken_[k] = best_step(k);
-      cost_[k] = cost_[taken_[k].place] + load_[taken_[k].channel];
-      table_.at(ways_.order[k], t) = g_.port[taken_[k].channel];
+      if (routes_.taken[k].channel == kNone) routes_.taken[k] = best_step(k);
+      cost_[k] = cost_[routes_.taken[k].place] + load_[routes_.taken[k].channel];
+      table_.at(ways_.order[k], t) = g_.port[routes_.taken[k].channel];
     }
   }
   void add_pair(u32 source, double weight) {
@@ -164,9 +163,9 @@ class Balance {
       const u32 k = open_[head];
       if (k == 0) {
         cost_[k] = 0;
-      } else if (taken_[k].channel != kNone) {
+      } else if (routes_.taken[k].channel != kNone) {
         cost_[k] = 0;
-        for (u32 at = k; at; at = taken_[at].place, looked++) cost_[k] += load_[taken_[at].channel];
+        for (u32 at = k; at; at = routes_.taken[at].place, looked++) cost_[k] += load_[routes_.taken[at].channel];
       } else {
         for (u32 i = ways_.first[k]; i < ways_.first[k + 1]; i++)
           if (const u32 next = ways_.step[i].place; seen_[next] != source) {
@@ -179,13 +178,13 @@ class Balance {
     worked(looked);
     std::sort(open_.begin(), open_.end());
     for (const u32 k : open_) {
-      if (k == 0 || taken_[k].channel != kNone) continue;
+      if (k == 0 || routes_.taken[k].channel != kNone) continue;
       const ShortestWays::Step step = best_step(k);
       cost_[k] = cost_[step.place] + load_[step.channel];
     }
-    for (u32 k = source; k; k = taken_[k].place) {
-      if (taken_[k].channel == kNone) taken_[k] = best_step(k);
-      load_[taken_[k].channel] += weight;
+    for (u32 k = source; k; k = routes_.taken[k].place) {
+      if (routes_.taken[k].channel == kNone) routes_.taken[k] = best_step(k);
+      load_[routes_.taken[k].channel] += weight;
     }
   }
   ShortestWays::Step best_step(u32 k) const { return tables::best_step(ways_, k, cost_, load_); }
@@ -194,13 +193,13 @@ class Balance {
   const Demand& demand_;
   ForwardingTable& table_;
   ShortestWays ways_;
-  std::vector<double> load_;               // [channels] of the routes made so far; the next routes avoid it
-  std::vector<double> demand_load_;        // [channels] load under the demand
-  std::vector<double> weight_;             // [switches] traffic of each switch to the destination
-  std::vector<double> cost_;               // [places] sum of loads along the route
-  std::vector<ShortestWays::Step> taken_;  // [places]
-  std::vector<u32> open_;                  // places that one pair visits
-  std::vector<u32> seen_;                  // [places] source of the last visit
+  std::vector<double> load_;         // [channels] of the routes made so far; the next routes avoid it
+  std::vector<double> demand_load_;  // [channels] load under the demand
+  std::vector<double> weight_;       // [switches] traffic of each switch to the destination
+  std::vector<double> cost_;         // [places] sum of loads along the route
+  LeastLoaded routes_;               // to one destination
+  std::vector<u32> open_;            // places that one pair visits
+  std::vector<u32> seen_;            // [places] source of the last visit
 };
 
 }  // namespace

@@ -22,14 +22,20 @@ struct ShortestWays {
   void towards(const ChannelGraph& g, u32 destination);  // O(channels)
 };
 
-// Gives every switch the least loaded of its shortest paths to destination d. Returns the first step of each place.
-// Hops are compared first, so the costs of a level are final before the next level begins and no priority queue is
-// needed.
-std::vector<ShortestWays::Step> least_loaded(const ChannelGraph& g, const ShortestWays& ways,
-                                             const std::vector<double>& load, ForwardingTable& table, u32 d);
-// Adds the traffic of every switch to the loads of all channels of its route.
-void send(const ShortestWays& ways, const std::vector<ShortestWays::Step>& taken, const std::vector<double>& traffic,
-          std::vector<double>& load);
+// The least loaded of the shortest paths from every switch to one destination.
+struct LeastLoaded {
+  std::vector<ShortestWays::Step> taken;  // [places] first step; place 0 has none
+
+  // Sets the ports of destination d. Hops are compared first, so the costs of a level are final before the next level
+  // begins and no priority queue is needed.
+  void choose(const ChannelGraph& g, const ShortestWays& ways, const std::vector<double>& load, ForwardingTable& table,
+              u32 d);
+  // Adds the traffic of every switch to the loads of all channels of its route.
+  void send(const ShortestWays& ways, const std::vector<double>& traffic, std::vector<double>& load);
+
+ private:
+  std::vector<double> sums_;  // [places] scratch memory
+};
 
 std::vector<ParamSpec> balance_params();
 // SSSP routing (engines/sssp.cpp) with these parameters. Fills the ports of the table.

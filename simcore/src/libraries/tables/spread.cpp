@@ -34,6 +34,8 @@ void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::ve
 Candidates shortest_candidates(const ChannelGraph& g, u32 to) {
   const std::vector<u32> hops = hops_to(g, to);
   Candidates candidates;
+  candidates.first.reserve(g.switches + 1);
+  candidates.channel.reserve(g.channels);
   worked(g.channels);
   for (u32 s = 0; s < g.switches; s++) {
     if (s != to && hops[s] != kNone)

@@ -101,6 +101,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   const Weights weights(g, demand);
   std::vector<double> weight, load(g.channels, 0);
   ShortestWays all, ways;
+  LeastLoaded routes;
   for (const u32 t : weights.order()) {
     const u32 s = g.terminal_switch[t];
     all.towards(g, s);
@@ -109,7 +110,8 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
       for (ShortestWays::Step& step : ways.step) step.channel = parts[a].whole[step.channel];
       const ShortestWays& taken = ways.order.size() < all.order.size() ? all : ways;
       weights.towards(t, weight);
-      send(taken, least_loaded(g, taken, load, table, t << kLmc | a), weight, load);
+      routes.choose(g, taken, load, table, t << kLmc | a);
+      routes.send(taken, weight, load);
     }
   }
   if (!break_cycles(g, BreakEdge::kWeakest, table)) first_fit(g, RouteOrder::kShortFirst, table);
