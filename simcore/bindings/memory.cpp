@@ -25,6 +25,7 @@ py::dtype type_of(const MemoryShape& m) {
 // copied, because the packet pool moves as it grows. All other memories are read-only views.
 py::object memory(Simulation& sim, u32 id, bool writable) {
   const MemoryShape& m = sim.network().memories[id];
+  make_dense(sim.state(), id);
   const void* const data = sim.state().memory[id].data();
   const Shape sizes = shape_of(sim, m);
   if (m.per == Per::kPacket) return py::array(type_of(m), sizes, data);

@@ -4,6 +4,7 @@
 // for a new component.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -42,11 +43,48 @@ struct MemoryShape {
   bool or_none = false;
   void (*initialise)(const Network&, State&) = nullptr;  // writes initial values that differ from `fill`
   bool learned = false;        // a table of floats that users may write; infinity marks entries without meaning
+  bool sparse = false;         // a learned table that begins with sparse rows
   Cell cell = Cell::kU32;      // set by declare()
   std::vector<u8> blank = {};  // set by declare(): bytes of a new entry of a packet
 
   u32 cell_bytes() const { return cell == Cell::kU8 ? 1 : cell == Cell::kU16 ? 2 : cell == Cell::kDouble ? 8 : 4; }
   std::size_t entry_bytes() const { return std::size_t{rows} * stride * cell_bytes(); }
+};
+
+// A row of a large learned table. Most rows differ from their initial values in one column, so only the changes are
+// stored. A row with more changes moves to the full rows of its router.
+struct SparseRow {
+  static constexpr u8 kMost = 2, kFull = kMost + 1;
+  float value[kMost];
+  u32 from;  // index of its initial values; of a full row: its index there
+  u8 column[kMost];
+  u8 changes;  // kFull: a full row
+  u8 reserved;
+};
+static_assert(sizeof(SparseRow) == 16);
+
+// The bytes of a memory, or the rows of a sparse table. make_dense() turns rows into bytes.
+struct Memory : AlignedBytes {
+  static constexpr u32 kMostColumns = 256;
+  u32 rows = 0, stride = 0;
+  Array<SparseRow> sparse;          // [routers, rows]
+  std::vector<float> initial;       // [distinct initial rows, stride]
+  std::vector<AlignedFloats> full;  // [routers] full rows; threads add rows of their routers
+  // Values of a row, in place or written to `space` [kMostColumns].
+  const float* values(u32 router, u32 row, float* space) const {
+    const SparseRow& r = sparse[std::size_t{router} * rows + row];
+    if (r.changes == SparseRow::kFull) return full[router].data() + std::size_t{r.from} * stride;
+    std::copy_n(initial.data() + std::size_t{r.from} * stride, stride, space);
+    for (u32 k = 0; k < r.changes; k++) space[r.column[k]] = r.value[k];
+    return space;
+  }
+  template <class Visit>
+  void each_row(Visit visit) const {
+    float space[kMostColumns];
+    for (u32 router = 0; router < full.size(); router++)
+      for (u32 row = 0; row < rows; row++) visit(values(router, row, space));
+  }
+  float& entry(u32 router, u32 row, u32 column);
 };
 
 // Calls visit(T{}) with the type of a cell.
@@ -80,6 +118,11 @@ struct LearnedTable {
   u32 memory = kNone, rows = 0, columns = 0, stride = 0;
   float* row(State& s, u32 router, u32 row) const;
   const float* row(const State& s, u32 router, u32 row) const;
+  // For tables that may be sparse. `space` has Memory::kMostColumns entries.
+  const float* values(const State& s, u32 router, u32 row, float* space) const;
+  float& entry(State& s, u32 router, u32 row, u32 column) const;
+  void fill(State& s, u32 router, u32 row, const std::vector<float>& values) const;  // with its initial values
+  void prefetch(const State& s, u32 router, u32 row) const;
 };
 
 // ---- src/core/memory.cpp: called by a component's setup(); they claim the declared memory ----
@@ -96,6 +139,7 @@ std::size_t memory_entries(const Network&, Per, std::size_t packets = 0);
 inline std::size_t memory_bytes(const Network& net, const MemoryShape& shape, std::size_t packets = 0) {
   return memory_entries(net, shape.per, packets) * shape.entry_bytes();
 }
+void make_dense(State&, u32 memory);                       // a sparse table becomes an array, as users see it
 u32 find_memory(const Network&, const std::string& name);  // throws ConfigError with the valid names
 void fill_memory(const Network&, State&, u32 memory);      // writes the initial values
 void begin_packet(const Network&, State&, u32 packet);  // resets the entries of a new packet, after the pool has grown

@@ -266,7 +266,7 @@ struct alignas(64) Hosts {
 #undef FLITGYM_DECLARE
 };
 
-using Memories = std::vector<AlignedBytes>;
+using Memories = std::vector<Memory>;
 
 #define FLITGYM_STATE_FIXED(X)                                                                                        \
   X(Array<InputVc>, input_vcs)   /* [router_ports << vc_shift] */                                                     \
@@ -392,6 +392,20 @@ inline float* LearnedTable::row(State& s, u32 router, u32 at) const {
 }
 inline const float* LearnedTable::row(const State& s, u32 router, u32 at) const {
   return reinterpret_cast<const float*>(s.memory[memory].data()) + (std::size_t{router} * rows + at) * stride;
+}
+
+inline const float* LearnedTable::values(const State& s, u32 router, u32 at, float* space) const {
+  const Memory& m = s.memory[memory];
+  return m.sparse.empty() ? row(s, router, at) : m.values(router, at, space);
+}
+inline float& LearnedTable::entry(State& s, u32 router, u32 at, u32 column) const {
+  Memory& m = s.memory[memory];
+  return m.sparse.empty() ? row(s, router, at)[column] : m.entry(router, at, column);
+}
+inline void LearnedTable::prefetch(const State& s, u32 router, u32 at) const {
+  const Memory& m = s.memory[memory];
+  if (m.sparse.empty()) __builtin_prefetch(row(s, router, at), 1);
+  else __builtin_prefetch(m.sparse.data() + std::size_t{router} * rows + at, 1);
 }
 
 // The decisions that an agent makes in one cycle (learning.hpp).

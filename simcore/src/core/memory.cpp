@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -76,7 +77,9 @@ u32 declare_memory(Network& net, MemoryShape shape) {
   const u64 entries = by_place ? memory_entries(net, shape.per) : 0;
   if (shape.stride == 0) shape.stride = shape.columns;
   const std::string routers = std::to_string(net.routers) + " routers";
-  claim_memory(entries * shape.entry_bytes(), "routing." + net.routing_name,
+  // Few rows of a sparse table become full, so an eighth of them is claimed.
+  const u64 bytes = shape.sparse ? shape.rows * sizeof(SparseRow) + shape.entry_bytes() / 8 : shape.entry_bytes();
+  claim_memory(entries * bytes, "routing." + net.routing_name,
                shape.learned ? "the tables of " + routers + ", of " + std::to_string(shape.rows) + " rows each,"
                              : "the memory '" + shape.name + "' of " + routers);
   const u32 id = static_cast<u32>(net.memories.size());
@@ -95,6 +98,50 @@ LearnedTable declare_table(Network& net, MemoryShape shape) {
   const LearnedTable table{static_cast<u32>(net.memories.size()), shape.rows, shape.columns, shape.stride};
   declare_memory(net, std::move(shape));
   return table;
+}
+
+float& Memory::entry(u32 router, u32 row, u32 column) {
+  SparseRow& r = sparse[std::size_t{router} * rows + row];
+  if (r.changes <= SparseRow::kMost) {
+    const u32 place = static_cast<u32>(std::find(r.column, r.column + r.changes, column) - r.column);
+    if (place < r.changes) return r.value[place];
+    if (r.changes < SparseRow::kMost) {
+      r.column[place] = static_cast<u8>(column);
+      r.changes++;
+      return r.value[place] = initial[std::size_t{r.from} * stride + column];
+    }
+    const std::size_t end = full[router].size();
+    full[router].resize(end + stride);
+    values(router, row, &full[router][end]);
+    r.from = static_cast<u32>(end / stride);
+    r.changes = SparseRow::kFull;
+  }
+  return full[router][std::size_t{r.from} * stride + column];
+}
+
+void LearnedTable::fill(State& s, u32 router, u32 at, const std::vector<float>& values) const {
+  Memory& m = s.memory[memory];
+  if (m.sparse.empty()) {
+    std::ranges::copy(values, row(s, router, at));
+    return;
+  }
+  const auto known = static_cast<u32>(m.initial.size() / stride);
+  const auto differs = [&](u32 from) { return !std::equal(values.begin(), values.end(), &m.initial[from * stride]); };
+  SparseRow* const r = &m.sparse[std::size_t{router} * rows + at];
+  u32& from = r->from;
+  from = r == m.sparse.data() ? 0 : r[-1].from;  // rows after each other are often alike
+  if (known == 0 || differs(from))
+    for (from = 0; from < known && differs(from);) from++;
+  if (from == known) m.initial.insert(m.initial.end(), values.begin(), values.end());
+}
+
+void make_dense(State& s, u32 memory) {
+  if (s.memory[memory].sparse.empty()) return;
+  const Memory table = std::exchange(s.memory[memory], {});
+  const std::size_t row_bytes = table.stride * sizeof(float);
+  s.memory[memory].resize(table.sparse.size() * row_bytes);
+  u8* to = s.memory[memory].data();
+  table.each_row([&](const float* row) { std::memcpy(to, row, row_bytes), to += row_bytes; });
 }
 
 u32 find_memory(const Network& net, const std::string& name) {

@@ -62,11 +62,15 @@ void Simulation::ready(u64 cycles) {
 }
 
 void Simulation::expose_table(u32 memory) {
+  make_dense(state_, memory);
   tables_.expose(*network_, memory);
   workspace_.verify_choices = true;
 }
 
-void Simulation::set_table(u32 memory, const float* values) { tables_.set(*network_, state_, memory, values); }
+void Simulation::set_table(u32 memory, const float* values) {
+  make_dense(state_, memory);
+  tables_.set(*network_, state_, memory, values);
+}
 
 void Simulation::show_progress() {
   progress_.now.store(workload::present(*network_, state_), std::memory_order_relaxed);

@@ -41,7 +41,13 @@ void shape(const Network& net, State& s, Shaper& make) {
     // declare_memory() has already counted the bytes of memories per network, router and port. Memories per packet grow
     // with the pool of packets.
     const MemoryShape& shape = net.memories[k];
-    if (!make.only_counts() || shape.per == Per::kJob) make(s.memory[k], memory_bytes(net, shape), u8{0});
+    if (shape.sparse) {
+      if (make.only_counts()) continue;
+      s.memory[k].rows = shape.rows;
+      s.memory[k].stride = shape.stride;
+      s.memory[k].full.resize(net.routers);
+      make(s.memory[k].sparse, std::size_t{net.routers} * shape.rows, SparseRow{});
+    } else if (!make.only_counts() || shape.per == Per::kJob) make(s.memory[k], memory_bytes(net, shape), u8{0});
   }
   make(s.series_interval, 1, 0u);
   if (net.workload) workload::shape_workload(net, s, make);

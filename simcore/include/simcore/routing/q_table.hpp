@@ -103,7 +103,7 @@ inline constexpr Operations kQUpdate = {.multiplications = 1, .additions = 2, .c
 inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
   const auto& rule = static_cast<const QRule&>(*net.routing);
   const u32 router = net.router_of_port(port), column = net.local_port(port) - net.first_link[router];
-  q_update(rule.table.row(s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
+  q_update(rule.table.entry(s, router, row, column), rule, rule.integer_ns ? std::trunc(target) : target);
 }
 
 // The ports of a table alone: the least value of a row, and the gain of its port over the minimal port. The gain is
@@ -217,15 +217,19 @@ inline void need_links_behind(const Network& net, const std::string& routing, u3
                         "ports");
 }
 
+inline constexpr u64 kLargestDense = u64{1} << 20;  // entries, as many as fit into an inner cache
+
 // Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
-                        void (*initialise)(const Network&, State&)) {
+                        void (*initialise)(const Network&, State&), bool sparse = false) {
   MemoryShape shape;
   shape.name = "q_table";
   shape.meaning = std::move(meaning);
   shape.rows = rows;
   shape.columns = net.link_span;
   shape.initialise = initialise;
+  shape.sparse =
+      sparse && shape.columns <= Memory::kMostColumns && u64{net.routers} * rows * shape.columns > kLargestDense;
   net.learns = true;
   net.update = kQUpdate;
   net.feedback = rule.table = declare_table(net, std::move(shape));
@@ -237,16 +241,17 @@ inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning
       if (is_column(net, r, c)) rule.ports[std::size_t{r} * columns + rule.port_count[r]++] = static_cast<u16>(c);
 }
 
+// `alike` rows after each other have the same values.
 template <class Estimate>  // float estimate(router, row, port)
-void fill_table(const Network& net, State& s, Estimate estimate) {
+void fill_table(const Network& net, State& s, Estimate estimate, u32 alike = 1) {
   const LearnedTable& table = net.feedback;
+  std::vector<float> values(table.stride);
   for (u32 r = 0; r < net.routers; r++)
     for (u32 row = 0; row < table.rows; row++) {
       worked(4 * table.stride);
-      float* values = table.row(s, r, row);
-      for (u32 c = 0; c < table.stride; c++) {
+      for (u32 c = 0; c < table.stride && row % alike == 0; c++)
         values[c] = c < table.columns && is_column(net, r, c) ? estimate(r, row, net.first_link[r] + c) : kUnreachable;
-      }
+      table.fill(s, r, row, values);
     }
 }
 

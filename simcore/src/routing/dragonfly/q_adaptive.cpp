@@ -84,10 +84,9 @@ u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const R
   return explore(net, s, rule, p, router, port);
 }
 
-// The destination of a request, and its row of the table (null in the destination group).
+// The destination of a request, and its row of the table (kNone in the destination group).
 struct Lookup {
-  u32 to, group, destination_group;
-  const float* row;
+  u32 to, destination_group, row;
 };
 constexpr u32 kBlock = 16;  // requests
 
@@ -95,16 +94,14 @@ constexpr u32 kBlock = 16;  // requests
 void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first, u32 count,
              Lookup* lookup) {
   const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
-  const float* const table = rule.table.row(s, 0, 0);
   const Packet* const packets = s.packets.data();
   for (u32 i = 0; i < count; i++) {
     const Packet& p = packets[ids[i]];
     const u32 to = net.terminal_router[p.destination], group = df.group(routers[i]), destination_group = df.group(to);
     // There is no row for the destination group. The prefetch then gets row 0.
     const u32 row = select(group == destination_group, 0u, row_of(net, df, p, group, destination_group));
-    const float* const at = table + (std::size_t{routers[i]} * rule.table.rows + row) * rule.table.stride;
-    __builtin_prefetch(at, 1);
-    lookup[i] = {to, group, destination_group, group != destination_group ? at : nullptr};
+    rule.table.prefetch(s, routers[i], row);
+    lookup[i] = {to, destination_group, select(group == destination_group, kNone, row)};
   }
 }
 
@@ -117,13 +114,14 @@ void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule,
   const PortKind in_kind = back.kind;
   float value = -1.0f;  // no feedback
   u32 port;
-  if (!lookup.row) {
+  if (lookup.row == kNone) {
     // In the destination group the estimate is 0. A packet that arrived over a local link was already in this group at
     // the previous router. The table of that router has no row for it, so no feedback is sent.
     if (in_kind == PortKind::kGlobal) value = 0.0f;
     port = router == lookup.to ? net.terminal_port[p.destination] : df.local_port(router, lookup.to);
   } else {
-    const float* const row = lookup.row;
+    float space[Memory::kMostColumns];
+    const float* const row = rule.table.values(s, router, lookup.row, space);
     const float least = q_min(row, rule.table.stride);
     const u32 k_min = port = df.towards(net, router, lookup.to, df.turn(net, router, p));
     if (in_kind == PortKind::kTerminal) {
@@ -170,12 +168,15 @@ void route(const Network& net, State& s, Batch& b) {
 void initialise(const Network& net, State& s) {
   const Dragonfly& df = as_dragonfly(net);
   const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
-    const u32 d = row / df.p, group = d < df.group(router) ? d : d + 1;
-    const u32 peer = net.channels[net.port(router, port)].peer;
-    const bool direct = df.is_global(port) && df.group(net.router_of_port(peer)) == group;
-    return direct ? global : global + local;
-  });
+  fill_table(
+      net, s,
+      [&](u32 router, u32 row, u32 port) {
+        const u32 d = row / df.p, group = d < df.group(router) ? d : d + 1;
+        const u32 peer = net.channels[net.port(router, port)].peer;
+        const bool direct = df.is_global(port) && df.group(net.router_of_port(peer)) == group;
+        return direct ? global : global + local;
+      },
+      df.p);
 }
 
 Kept<u32> declare_generators(Network& net) {
@@ -200,7 +201,7 @@ RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   rule.q_thld2 = params.real("q_thld2");
   need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
   shape_table(net, rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
-              "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
+              "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise, true);
   if (params.text("generator") == "xorshift") rule.generators = declare_generators(net);
   RoutingFacts facts{5, 5};
   facts.marks = true;
