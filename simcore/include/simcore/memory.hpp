@@ -122,7 +122,7 @@ struct LearnedTable {
   const float* values(const State& s, u32 router, u32 row, float* space) const;
   float& entry(State& s, u32 router, u32 row, u32 column) const;
   void fill(State& s, u32 router, u32 row, const std::vector<float>& values) const;  // with its initial values
-  void prefetch(const State& s, u32 router, u32 row) const;
+  const void* place(const State& s, u32 router, u32 row) const;                      // address to prefetch
 };
 
 // ---- src/core/memory.cpp: called by a component's setup(); they claim the declared memory ----

@@ -402,10 +402,10 @@ inline float& LearnedTable::entry(State& s, u32 router, u32 at, u32 column) cons
   Memory& m = s.memory[memory];
   return m.sparse.empty() ? row(s, router, at)[column] : m.entry(router, at, column);
 }
-inline void LearnedTable::prefetch(const State& s, u32 router, u32 at) const {
+inline const void* LearnedTable::place(const State& s, u32 router, u32 at) const {
   const Memory& m = s.memory[memory];
-  if (m.sparse.empty()) __builtin_prefetch(row(s, router, at), 1);
-  else __builtin_prefetch(m.sparse.data() + std::size_t{router} * rows + at, 1);
+  if (m.sparse.empty()) return row(s, router, at);
+  return m.sparse.data() + std::size_t{router} * rows + at;
 }
 
 // The decisions that an agent makes in one cycle (learning.hpp).

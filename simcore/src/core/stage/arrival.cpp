@@ -157,7 +157,7 @@ void feedback(Frame& f) {
       // `ahead` may be an event of a later cycle, or an older one.
       const FeedbackEvent& ahead = line.at(n + look);
       const LearnedTable& table = f.net.feedback;
-      if (table.rows) table.prefetch(f.s, f.net.router_of_port(ahead.port), ahead.row);
+      if (table.rows) __builtin_prefetch(table.place(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
       const FeedbackEvent e = line.at(n);
       if (!f.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }

@@ -100,7 +100,7 @@ void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rul
     const u32 to = net.terminal_router[p.destination], group = df.group(routers[i]), destination_group = df.group(to);
     // There is no row for the destination group. The prefetch then gets row 0.
     const u32 row = select(group == destination_group, 0u, row_of(net, df, p, group, destination_group));
-    rule.table.prefetch(s, routers[i], row);
+    __builtin_prefetch(rule.table.place(s, routers[i], row), 1);
     lookup[i] = {to, destination_group, select(group == destination_group, kNone, row)};
   }
 }
