@@ -78,7 +78,7 @@ inline u32 lightest(const Head& at, const typename R::Rule& rule, const Congesti
 }
 
 template <class R>
-void route_declared(const Network& net, State& s, Batch& b) {
+static void route_declared(const Network& net, State& s, Batch& b) {
   const auto& rule = rule_of<R>(net);
   if constexpr (requires(const Head& at) { R::begin(at, rule); })
     for (u32 i = 0; i < b.count; i++) R::begin(head(net, s, b, i), rule);
@@ -94,7 +94,7 @@ void route_declared(const Network& net, State& s, Batch& b) {
 }
 
 template <class R>
-void candidates_declared(const Network& net, State& s, Batch& b) {
+static void candidates_declared(const Network& net, State& s, Batch& b) {
   const auto& rule = rule_of<R>(net);
   list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
     R::offer(at, rule, [&](u32 port, u32 vc_class, const auto&...) { offer(port, vc_class); });

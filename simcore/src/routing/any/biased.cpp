@@ -11,22 +11,20 @@
 
 namespace flitgym::routing::any::biased {
 
-namespace {
-
 struct Rule : ComponentData {
   CongestionMeasure measure;
   LearnedTable biases;
 };
 
 // Hops of the path that begins with a port. A path of a source may lead through an intermediate router.
-u32 hops_by(const Network& net, const State& s, const Graph& graph, u32 packet, u32 router, u32 local, u32 to) {
+static u32 hops_by(const Network& net, const State& s, const Graph& graph, u32 packet, u32 router, u32 local, u32 to) {
   const u32 next = net.next_router(net.port(router, local));
   const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
   return 1 + (middle == kNone ? distance(net, graph, next, to)
                               : distance(net, graph, next, middle) + distance(net, graph, middle, to));
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   const auto& rule = static_cast<const Rule&>(*net.routing);
   const Graph& graph = graph_now(net, s);
@@ -52,7 +50,7 @@ void route(const Network& net, State& s, Batch& b) {
   settle_decisions(net, s, b);
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+static RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto seam = std::make_shared<Seam>();
   auto rule = std::make_shared<Rule>();
   net.seam = seam;
@@ -67,7 +65,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return build_seam(params, net, *seam);
 }
 
-std::vector<ParamSpec> params() {
+static std::vector<ParamSpec> params() {
   std::vector<ParamSpec> specs = seam_params();
   for (ParamSpec& spec : specs)
     if (spec.key == "observation") spec.fallback = std::string("progress");
@@ -84,7 +82,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::any::biased

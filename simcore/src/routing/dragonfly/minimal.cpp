@@ -7,9 +7,7 @@
 
 namespace flitgym::routing::dragonfly::minimal {
 
-namespace {
-
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const u32 count = b.count;
   const Packet* const packets = s.packets.data();
@@ -22,7 +20,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
+static RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
   return {.classes = 2, .max_hops = 3, .minimal = true};
 }
 
@@ -35,7 +33,5 @@ const Register<RoutingSpec> entry({
     .candidates = only_candidate<route>,
     .operations = [](const Network&, double) { return Operations{}; },
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::minimal

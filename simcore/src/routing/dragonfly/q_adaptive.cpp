@@ -16,9 +16,7 @@
 
 namespace flitgym::routing::dragonfly::q_adaptive {
 
-namespace {
-
-u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
+static u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
   const u32 d = destination_group < own_group ? destination_group : destination_group - 1;
   return d * df.p + net.terminal_port[p.source];
 }
@@ -42,7 +40,7 @@ struct Rule : QRule {
 };
 
 // The chosen port, or with probability epsilon a random port.
-u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32 router, u32 port) {
+static u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32 router, u32 port) {
   if (!(rule.epsilon > 0) || s.part.totals.frozen) return port;
   if (!rule.authors()) {
     if (unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
@@ -54,8 +52,8 @@ u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32
 }
 
 // Local port to a random other router of the group.
-u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
-                      u32 router) {
+static u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
+                             u32 router) {
   if (!rule.authors()) return df.p + below(route_draw(net, p, 2), df.a - 1);
   const u32 own = router % df.a;
   for (u32 draws = 0; draws < 1000; draws++)
@@ -64,8 +62,8 @@ u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const R
 }
 
 // Decision at the source router: the best port if it beats the minimal port by at least q_thld1 (relative).
-u32 from_source(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
-                const float* row, float least, u32 k_min) {
+static u32 from_source(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
+                       const float* row, float least, u32 k_min) {
   const float q_min_port = row[k_min - df.p];
   u32 port = k_min;
   if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.q_thld1))
@@ -75,8 +73,8 @@ u32 from_source(const Network& net, State& s, const Dragonfly& df, const Rule& r
 
 // Decision at the first router of an intermediate group: a random local port if it beats the minimal port by at least
 // q_thld2 (relative).
-u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
-                      const float* row, u32 k_min) {
+static u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
+                             u32 router, const float* row, u32 k_min) {
   if (df.is_global(k_min) || df.a < 2) return k_min;
   const u32 k_random = random_local_port(net, s, df, rule, p, router);
   const float q_min_port = row[k_min - df.p], q_random = row[k_random - df.p];
@@ -92,8 +90,8 @@ struct Lookup {
 constexpr u32 kBlock = 16;  // requests
 
 // The table exceeds the inner caches. So the rows of a block of requests are prefetched before the first row is read.
-void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first, u32 count,
-             Lookup* lookup) {
+static void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first,
+                    u32 count, Lookup* lookup) {
   const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
   const float* const table = rule.table.row(s, 0, 0);
   const Packet* const packets = s.packets.data();
@@ -108,8 +106,8 @@ void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rul
   }
 }
 
-void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b, u32 i,
-            const Lookup& lookup) {
+static void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b, u32 i,
+                   const Lookup& lookup) {
   const u32 router = b.router[i];
   Packet& p = s.packets[b.packet[i]];
   PacketDetail& detail = s.details[b.packet[i]];
@@ -144,7 +142,7 @@ void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule,
 }
 
 // The order of a router's decisions affects its generator, so it must not depend on the order of events.
-void route_in_order(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b) {
+static void route_in_order(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b) {
   std::vector<u32> order(b.count);
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](u32 i, u32 k) { return b.input_vc[i] < b.input_vc[k]; });
@@ -155,7 +153,7 @@ void route_in_order(const Network& net, State& s, const Dragonfly& df, const Rul
   }
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
   if (rule.authors()) return route_in_order(net, s, df, rule, b);
@@ -167,7 +165,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   const Dragonfly& df = as_dragonfly(net);
   const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
@@ -178,7 +176,7 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-Kept<u32> declare_generators(Network& net) {
+static Kept<u32> declare_generators(Network& net) {
   MemoryShape shape;
   shape.name = "xorshift";
   shape.meaning = "words x, y, z and w of each router's random number generator";
@@ -195,7 +193,7 @@ Kept<u32> declare_generators(Network& net) {
   return declare<u32>(net, shape);
 }
 
-RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   read_rates(params, rule);
   rule.q_thld2 = params.real("q_thld2");
   need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
@@ -207,7 +205,7 @@ RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   return facts;
 }
 
-std::vector<ParamSpec> params() {
+static std::vector<ParamSpec> params() {
   auto specs = q_adaptive_params();
   specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "",
                        "relative gain of a random local port below which the first router of an intermediate group "
@@ -229,7 +227,5 @@ const Register<RoutingSpec> entry({
     .learn = q_learn,
     .operations = row_operations,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::q_adaptive

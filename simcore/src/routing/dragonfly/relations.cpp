@@ -5,8 +5,6 @@
 
 namespace flitgym::routing::dragonfly::relations {
 
-namespace {
-
 struct Relation : ComponentData {
   bool five_hop = true, progressive = true, exploring = false;
 };
@@ -23,7 +21,7 @@ struct Relation : ComponentData {
 //   q_adaptive   as five_hop, and, because that routing explores by any port,
 //                first router of another group, reached by one global hop: every non-terminal port
 //                longest path: also global, global, local, global, local
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& relation = static_cast<const Relation&>(*net.relation);
   b.offsets.resize(b.count + 1);
@@ -60,7 +58,7 @@ void candidates(const Network& net, State& s, Batch& b) {
 }
 
 template <bool kFiveHop, bool kProgressive, bool kExploring>
-RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>& data) {
+static RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>& data) {
   auto relation = std::make_shared<Relation>();
   relation->five_hop = kFiveHop;
   relation->progressive = kProgressive;
@@ -100,7 +98,5 @@ const Register<RelationSpec> q_adaptive({
     .setup = setup<true, false, true>,
     .candidates = candidates,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::relations

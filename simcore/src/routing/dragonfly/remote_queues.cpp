@@ -13,7 +13,7 @@ constexpr float kMost = 65536;
 constexpr u32 kMostHops = 64;
 
 // The first hop by `port`, and then the minimal path.
-double seen_by(const Network& net, const State& s, const Asked& asked, u32 port) {
+static double seen_by(const Network& net, const State& s, const Asked& asked, u32 port) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
   u32 router = asked.router, congestion = 0, hops = 0;
@@ -28,7 +28,7 @@ double seen_by(const Network& net, const State& s, const Asked& asked, u32 port)
   return static_cast<double>(congestion) * hops;
 }
 
-void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
+static void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   using namespace routing::dragonfly;
   const auto* const oracle = dynamic_cast<const OracleRule*>(net.relation.get());
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {

@@ -5,8 +5,6 @@
 
 namespace flitgym::routing::dragonfly::ugal_global {
 
-namespace {
-
 struct Oracle : Legs<false, LegClasses{0, 1, 1, 1, 2}> {
   using Rule = OracleRule;
   static Leg decide(const Head& at, const Rule& rule, const Congestion&, const Leg& now) {
@@ -24,7 +22,7 @@ struct Oracle : Legs<false, LegClasses{0, 1, 1, 1, 2}> {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
   read_diversion(params, rule);
   rule.measure = {congestion_of(params, net), Scope::kPort};
   rule.whole_path = params.text("scope") == "path";
@@ -32,7 +30,7 @@ RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
   return {.classes = 3, .max_hops = 5, .marks = true, .remote = true};
 }
 
-std::vector<ParamSpec> params() {
+static std::vector<ParamSpec> params() {
   auto specs = diversion_params(1, true);
   // The oracle measures whole channels.
   std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });
@@ -48,7 +46,5 @@ const Register<RoutingSpec> entry(dragonfly_legs<Oracle>({
     .params = params(),
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::ugal_global

@@ -6,8 +6,6 @@
 
 namespace flitgym::routing::dragonfly_plus::minimal {
 
-namespace {
-
 struct Minimal {
   struct Rule : ComponentData {
     graph::Pick pick = graph::Pick::kPacket;
@@ -22,7 +20,7 @@ struct Minimal {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
   rule.pick = graph::pick_of(params);
   rule.measure = allocating_measure_of(params, net);
   rule.measure.sequential &= rule.pick == graph::Pick::kQueue;
@@ -39,7 +37,5 @@ const Register<RoutingSpec> entry({
     .route = route_declared<Minimal>,
     .candidates = list_paths<false>,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly_plus::minimal

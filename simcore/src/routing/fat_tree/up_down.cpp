@@ -14,8 +14,6 @@
 
 namespace flitgym::routing::fat_tree::up_down {
 
-namespace {
-
 enum class Ascent : u8 { kAdaptive, kRandom, kTwoRandom, kDModK };
 
 struct Rule : ComponentData {
@@ -25,13 +23,13 @@ struct Rule : ComponentData {
 
 // The second term separates destinations at distances that are multiples of `classes`, as in a shuffle. Distances that
 // are multiples of its square still have a common class.
-u32 class_of(const Network& net, const Packet& p) {
+static u32 class_of(const Network& net, const Packet& p) {
   const u32 classes = net.routing_facts.classes;
   return (p.destination + p.destination / classes) % classes;
 }
 
-u32 pick(const Network& net, const Congestion& congestion, const Rule& rule, const FatTree& tree, const Packet& p,
-         u32 router, u32 to, u32 vc_class) {
+static u32 pick(const Network& net, const Congestion& congestion, const Rule& rule, const FatTree& tree,
+                const Packet& p, u32 router, u32 to, u32 vc_class) {
   const FatTree::Ports ports = tree.towards(router, to);
   if (ports.count == 1) return ports[0];
   switch (rule.ascent) {
@@ -48,7 +46,7 @@ u32 pick(const Network& net, const Congestion& congestion, const Rule& rule, con
   return ports[tree.own_turn(router, to, p.destination)];
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const FatTree& tree = as_fat_tree(net);
   const auto& rule = static_cast<const Rule&>(*net.relation);
   Congestion congestion(net, s, rule.measure);
@@ -66,14 +64,14 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
     const FatTree::Ports ports = as_fat_tree(net).towards(at.router, at.to);
     for (u32 k = 0; k < ports.count; k++) offer(ports[k], class_of(net, at.packet));
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   const std::string& ascent = params.text("ascent");
   rule.ascent = ascent == "adaptive"     ? Ascent::kAdaptive
                 : ascent == "random"     ? Ascent::kRandom
@@ -85,7 +83,7 @@ RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
 }
 
 // As many classes as the relation `detours` needs, so both have the same buffers.
-RoutingFacts setup_by_destination(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
+static RoutingFacts setup_by_destination(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
   return {.classes = net.topology->diameter + 2, .max_hops = net.topology->diameter, .minimal = true};
 }
 
@@ -116,7 +114,5 @@ const Register<RelationSpec> by_destination({
     .candidates = candidates,
     .preferred = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::fat_tree::up_down

@@ -14,8 +14,6 @@
 
 namespace flitgym::routing::graph::flowlet {
 
-namespace {
-
 constexpr u16 kNoPort = 0xffff;
 
 struct Flowlet : MinimalPorts {
@@ -40,7 +38,7 @@ struct Flowlet : MinimalPorts {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, Flowlet::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Flowlet::Rule& rule) {
   rule.flows = flows_of(params);
   rule.entries = params.count("entries");
   rule.gap_cycles = static_cast<u32>(params.real("gap_ns") / net.cycle_ns);
@@ -67,7 +65,5 @@ const Register<RoutingSpec> entry(minimal_paths<Flowlet>({
                integer("entries", 1024, 1, 1 << 16, "", "size of the flowlet table of a router")},
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::flowlet

@@ -5,8 +5,6 @@
 
 namespace flitgym::routing::graph::minimal {
 
-namespace {
-
 struct Minimal : MinimalPorts {
   struct Rule : ComponentData {
     Pick pick = Pick::kPacket;
@@ -17,7 +15,7 @@ struct Minimal : MinimalPorts {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
   rule.pick = pick_of(params);
   rule.measure = allocating_measure_of(params, net);
   rule.measure.sequential &= rule.pick == Pick::kQueue;
@@ -31,7 +29,5 @@ const Register<RoutingSpec> entry(declared<Minimal>({
     .setup = with_rule<setup>,
     .graph = true,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::minimal

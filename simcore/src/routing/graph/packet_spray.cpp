@@ -7,8 +7,6 @@
 
 namespace flitgym::routing::graph::packet_spray {
 
-namespace {
-
 struct Spray : MinimalPorts {
   using Rule = ComponentData;
   static u32 select(const Head& at, const Rule&, const Congestion&, const Offered<>& offered) {
@@ -22,7 +20,5 @@ const Register<RoutingSpec> entry(minimal_paths<Spray>({
     .setup = [](const Params&, Network& net,
                 std::shared_ptr<const ComponentData>&) { return facts_of_minimal_paths(net); },
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::packet_spray

@@ -20,8 +20,6 @@
 
 namespace flitgym::routing::graph::polarized {
 
-namespace {
-
 struct Polarized {
   using Fact = u32;  // the rise of the weight, 0 to 2
   struct Rule : ComponentData {
@@ -53,7 +51,7 @@ struct Polarized {
 };
 
 // A minimal port comes first, as agents expect. It is added if the rules admit none.
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const Graph& g = graph_now(net, s);
   list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
     OfferedBy<Polarized> all;
@@ -68,7 +66,7 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
   rule.measure = allocating_measure_of(params, net);
   rule.penalty = static_cast<u32>(params.integer("penalty_flits"));
   need_distances(net);
@@ -98,7 +96,5 @@ const Register<RoutingSpec> entry({
     .candidates = candidates,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::polarized

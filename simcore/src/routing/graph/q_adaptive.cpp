@@ -13,8 +13,6 @@
 
 namespace flitgym::routing::graph::q_adaptive {
 
-namespace {
-
 struct QAdaptive {
   using Fact = bool;  // leads nearer
   struct Rule : QueuedRule {
@@ -39,11 +37,11 @@ struct QAdaptive {
   }
 };
 
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   read_queued(params, net, rule);
   rule.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   need_estimates(net);
@@ -51,7 +49,7 @@ RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   return class_per_hop(net, rule.deroutes);
 }
 
-std::vector<ParamSpec> params() {
+static std::vector<ParamSpec> params() {
   auto specs = q_adaptive_params_with_queues();
   specs.push_back(
       integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2"));
@@ -68,7 +66,5 @@ const Register<RoutingSpec> entry(declared<QAdaptive>({
     .graph = true,
     .operations = row_and_queue_operations,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::q_adaptive

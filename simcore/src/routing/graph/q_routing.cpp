@@ -8,16 +8,15 @@
 
 namespace flitgym::routing::graph::q_routing {
 
-namespace {
-
 // The least value of a row, over the columns of links that are up.
-float least_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row) {
+static float least_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row) {
   if (g.down.empty()) return q_min(row, rule.table.stride);
   float least = kUnreachable;
   each_link(net, g, router, [&](u32 k) { least = std::min(least, row[k - net.first_link[router]]); });
   return least;
 }
-u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row, float least) {
+static u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row,
+                         float least) {
   if (g.down.empty()) return net.first_link[router] + q_argmin(row, rule.table.stride, least);
   u32 best = kNone;
   each_link(net, g, router, [&](u32 k) {
@@ -26,14 +25,14 @@ u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, u32 rou
   return best;
 }
 
-u32 random_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, u64 bits) {
+static u32 random_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, u64 bits) {
   if (g.down.empty()) return random_port(net, rule, router, bits);
   Offered<> all;
   each_link(net, g, router, [&](u32 k) { all(k, 0); });
   return all[below(bits, all.count)];
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Graph& graph = graph_now(net, s);
   const auto& rule = static_cast<const QRule&>(*net.routing);
   for (u32 i = 0; i < b.count; i++) {
@@ -60,11 +59,11 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_rates(params, rule);
   rule.max_hops = params.count("max_hops");
   shape_table(net, rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
@@ -89,7 +88,5 @@ const Register<RoutingSpec> entry({
     .learn = q_learn,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::q_routing

@@ -4,13 +4,11 @@
 
 namespace flitgym::routing::graph::relation_any_port {
 
-namespace {
-
 struct AnyPort : ComponentData {
   u32 max_hops = 0;  // any port at routers reached in fewer hops
 };
 
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const u32 max_hops = static_cast<const AnyPort&>(*net.relation).max_hops;
   const Graph& graph = graph_now(net, s);
   list_requests(net, s, b, [&](const Head& at, auto&& offer) {
@@ -25,7 +23,7 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, AnyPort& relation) {
+static RoutingFacts setup(const Params& params, Network& net, AnyPort& relation) {
   relation.max_hops = params.count("max_hops");
   return class_per_hop(net, relation.max_hops);
 }
@@ -38,7 +36,5 @@ const Register<RelationSpec> entry({
     .candidates = candidates,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::relation_any_port

@@ -5,13 +5,11 @@
 
 namespace flitgym::routing::graph::relation_detours {
 
-namespace {
-
 struct Detours : ComponentData {
   u32 deroutes = 0;
 };
 
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const u32 deroutes = static_cast<const Detours&>(*net.relation).deroutes;
   list_requests(net, s, b, [&](const Head& at, auto&& offer) {
     const Packet& p = at.packet;
@@ -25,7 +23,7 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, Detours& relation) {
+static RoutingFacts setup(const Params& params, Network& net, Detours& relation) {
   relation.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   return class_per_hop(net, relation.deroutes);
 }
@@ -39,7 +37,5 @@ const Register<RelationSpec> entry({
     .widest = true,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::relation_detours

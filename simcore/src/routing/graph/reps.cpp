@@ -15,8 +15,6 @@
 
 namespace flitgym::routing::graph::reps {
 
-namespace {
-
 constexpr u32 kHeader = 2;  // columns before the ring: the connection's destination, and entropies returned so far
 constexpr u32 kEntropies = 1 << 16;  // the UDP source port, 16 bits
 
@@ -51,8 +49,8 @@ u16 next_entropy(const Network& net, State& s, const Rule& rule, const Packet& p
   return static_cast<u16>(below(route_draw(net, p, 0), kEntropies));
 }
 
-void acknowledge(const Network& net, State& s, const Rule& rule, const Graph& g, const Packet& p, u16 entropy,
-                 Cycle now) {
+static void acknowledge(const Network& net, State& s, const Rule& rule, const Graph& g, const Packet& p, u16 entropy,
+                        Cycle now) {
   u32* const c = rule.connection(net, s, p);
   if (c[0] != p.destination) {
     std::fill(c, c + rule.row, kNone);
@@ -84,7 +82,7 @@ struct Reps : MinimalPorts {
   }
 };
 
-void declare_rings(Network& net, Rule& rule) {
+static void declare_rings(Network& net, Rule& rule) {
   std::vector<u32> terminals(net.routers);
   u32 most = 0;
   rule.place.resize(net.terminals);
@@ -109,7 +107,7 @@ void declare_rings(Network& net, Rule& rule) {
       net, {.name = "reps_marked", .meaning = "1: the packet met a long queue", .per = Per::kPacket, .highest = 1});
 }
 
-RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   rule.measure = measure_of(params, net);
   rule.connections = params.count("connections");
   rule.ring = params.count("ring");
@@ -131,7 +129,5 @@ const Register<RoutingSpec> entry(minimal_paths<Reps>({
                congestion_param("both"), congestion_scope_param("port")},
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::reps

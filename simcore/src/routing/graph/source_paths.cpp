@@ -16,18 +16,16 @@
 
 namespace flitgym::routing::graph::source_paths {
 
-namespace {
-
 constexpr u32 kScout = 15;  // number of the random draw that selects a path; other draws belong to the seam
 
 using Usable = SourceRule::Usable;
 
-u32 draw_path(const Network& net, const Packet& p, const Usable& usable) {
+static u32 draw_path(const Network& net, const Packet& p, const Usable& usable) {
   return below(route_draw(net, p, kScout), usable.count);
 }
 
 // The oldest returned path of an unmarked packet that was not used, or a random path.
-u32 recycle(const Network& net, const Packet& p, const Usable& usable, const SourceMemory::Row& row) {
+static u32 recycle(const Network& net, const Packet& p, const Usable& usable, const SourceMemory::Row& row) {
   for (u32 k = 0; k < SourceMemory::kGood; k++) {
     u8& path = row.good[(row.keys[3] + k) % SourceMemory::kGood];  // the next to be overwritten is the oldest
     const u32 at = usable.find(path);
@@ -40,8 +38,8 @@ u32 recycle(const Network& net, const Packet& p, const Usable& usable, const Sou
 // Draws a path with a probability in proportion to its weight. A path without a returned packet counts as idle. The
 // estimate of its delay returns to that of an idle path with time, because other sources change. If packets are on
 // their way and none returns, the delay is at least the time since the last return.
-u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
-          const SourceMemory::Row& row, Cycle now) {
+static u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
+                 const SourceMemory::Row& row, Cycle now) {
   std::array<double, kMostPaths> scores, sums;
   double least = 0;
   for (u32 k = 0; k < usable.count; k++) {
@@ -67,8 +65,8 @@ u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 route
   return k;
 }
 
-u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
-                Cycle now) {
+static u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router,
+                       const Usable& usable, Cycle now) {
   const u32 to = net.terminal_router[p.destination];
   switch (rule.choice) {
     case SourceChoice::kFlow: return below(mix64(mix64(u64{p.source} << 32 | p.destination) + net.seed), usable.count);
@@ -78,7 +76,7 @@ u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Pack
   }
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const SourceRule&>(*net.relation);
   const Graph& graph = graph_now(net, s);
   rule.hear(net, s, b.now);
@@ -98,7 +96,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const SourceRule&>(*net.relation);
   rule.hear(net, s, b.now);
   list_requests(net, s, b, [&](const Head& at, auto&& offer) {
@@ -117,26 +115,26 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-void chosen(const Network& net, State& s, Batch& b, u32 i) {
+static void chosen(const Network& net, State& s, Batch& b, u32 i) {
   static_cast<const SourceRule&>(*net.relation).settle(net, s, b, i);
 }
 
-void delivered(const Network& net, State& s, u32 packet) {
+static void delivered(const Network& net, State& s, u32 packet) {
   static_cast<const SourceRule&>(*net.relation).acknowledge(net, s, packet);
 }
 
-u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
+static u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
   return static_cast<const SourceRule&>(*net.relation).waypoint(net, s, packet, router, port);
 }
 
-ParamSpec choice_param() {
+static ParamSpec choice_param() {
   return choice("choice", "learned", {"learned", "recycle", "spray", "flow"},
                 "learned = drawn with weights that fall with the returned delays and marks; recycle = a path whose "
                 "packet returned unmarked, else random (as REPS); spray = random; flow = one path per source and "
                 "destination (as ECMP)");
 }
 
-RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule) {
+static RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule) {
   const std::string& name = params.text("choice");
   rule.choice = name == "learned"   ? SourceChoice::kLearned
                 : name == "recycle" ? SourceChoice::kRecycle
@@ -148,13 +146,13 @@ RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule)
   return setup_source_rule(params, net, rule);
 }
 
-RoutingFacts setup_relation(const Params& params, Network& net, SourceRule& rule) {
+static RoutingFacts setup_relation(const Params& params, Network& net, SourceRule& rule) {
   const std::string& who = params.text("decisions");
   rule.deciders = who == "source" ? Deciders::kSource : who == "both" ? Deciders::kBoth : Deciders::kRouters;
   return setup_source_rule(params, net, rule);
 }
 
-std::vector<ParamSpec> routing_params() {
+static std::vector<ParamSpec> routing_params() {
   std::vector<ParamSpec> specs = source_params();
   specs.insert(
       specs.begin(),
@@ -166,7 +164,7 @@ std::vector<ParamSpec> routing_params() {
             "is forgotten")});
   return specs;
 }
-std::vector<ParamSpec> params_of_relation() {
+static std::vector<ParamSpec> params_of_relation() {
   std::vector<ParamSpec> specs = source_params();
   for (const ParamSpec& p : relation_params())
     if (p.key == "decisions") specs.push_back(p);
@@ -197,7 +195,5 @@ const Register<RelationSpec> relation({
     .waypoint = waypoint,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::source_paths

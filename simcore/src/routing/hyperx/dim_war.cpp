@@ -9,8 +9,6 @@
 
 namespace flitgym::routing::hyperx::dim_war {
 
-namespace {
-
 struct DimWar {
   struct Rule : WeightRule {
     bool deroute_class = false;
@@ -22,13 +20,13 @@ struct DimWar {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, DimWar::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, DimWar::Rule& rule) {
   read_weight(params, net, rule);
   rule.deroute_class = params.text("classes") == "deroute";
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
-std::vector<ParamSpec> params() {
+static std::vector<ParamSpec> params() {
   auto specs = weight_params();
   specs.push_back(choice("classes", "after_deroute", {"after_deroute", "deroute"},
                          "hop that takes VC class 1: after_deroute = the hop after a deroute (SuperSim); deroute = the "
@@ -42,7 +40,5 @@ const Register<RoutingSpec> entry(incremental<DimWar>({
     .params = params(),
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::dim_war

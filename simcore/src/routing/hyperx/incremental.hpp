@@ -213,7 +213,7 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
 }
 
 template <class Relation>
-void weighted_route(const Network& net, State& s, Batch& b) {
+static void weighted_route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
   const u16* const sensed = net.sensed.kept() ? net.sensed.memory.of(s) : nullptr;
   Congestion congestion(net, s, rule.measure);
@@ -249,7 +249,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
 
 // Lists all candidates of the relation, direct links first.
 template <class Relation>
-void incremental_candidates(const Network& net, State& s, Batch& b) {
+static void incremental_candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
   list_candidates(net, s, b, [&](const Head& from, auto&& offer) {
     const Where at(from);

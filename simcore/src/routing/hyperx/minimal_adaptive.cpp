@@ -5,14 +5,12 @@
 
 namespace flitgym::routing::hyperx::minimal_adaptive {
 
-namespace {
-
 struct MinimalAdaptive {
   struct Rule : WeightRule {};
   static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, at.packet.hops, 0}; }
 };
 
-RoutingFacts setup(const Params& params, Network& net, MinimalAdaptive::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, MinimalAdaptive::Rule& rule) {
   rule.measure = allocating_measure_of(params, net);
   see_ports(net, rule);
   RoutingFacts facts{as_hyperx(net).dimensions, as_hyperx(net).dimensions};
@@ -26,7 +24,5 @@ const Register<RoutingSpec> entry(incremental<MinimalAdaptive>({
     .params = {congestion_param(), congestion_scope_param("class"), allocation_param()},
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::minimal_adaptive

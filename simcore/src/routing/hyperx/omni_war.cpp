@@ -8,8 +8,6 @@
 
 namespace flitgym::routing::hyperx::omni_war {
 
-namespace {
-
 struct OmniWar {
   struct Rule : WeightRule {
     u32 classes = 0;
@@ -25,7 +23,7 @@ struct OmniWar {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, OmniWar::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, OmniWar::Rule& rule) {
   read_weight(params, net, rule);
   const u32 dimensions = as_hyperx(net).dimensions;
   const i64 deroutes = params.integer("deroutes");
@@ -34,7 +32,7 @@ RoutingFacts setup(const Params& params, Network& net, OmniWar::Rule& rule) {
   return weighing({rule.classes, rule.classes}, rule);
 }
 
-std::vector<ParamSpec> params() {
+static std::vector<ParamSpec> params() {
   auto specs = weight_params();
   specs.push_back(integer(
       "deroutes", -1, -1, kMaxVcs, "per packet",
@@ -52,7 +50,5 @@ const Register<RoutingSpec> entry(incremental<OmniWar>({
     .setup = with_rule<setup>,
     .widest = true,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::omni_war

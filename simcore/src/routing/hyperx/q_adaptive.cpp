@@ -34,8 +34,6 @@
 
 namespace flitgym::routing::hyperx::q_adaptive {
 
-namespace {
-
 struct Paths {
   using Fact = bool;  // whether the port is the direct one
   using Rule = ComponentData;
@@ -84,7 +82,7 @@ struct QAdaptive : Paths {
 };
 
 // First estimates, from link latencies alone: one hop to the aligned router, two hops through any other router.
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const QAdaptive::Rule&>(*net.routing);
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
@@ -96,7 +94,7 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   const HyperX& hx = as_hyperx(net);
   read_queued(params, net, rule);
   u32 rows = 0;
@@ -130,7 +128,5 @@ const Register<RelationSpec> relation_entry({
                 std::shared_ptr<const ComponentData>&) { return RoutingFacts{2, 2 * as_hyperx(net).dimensions}; },
     .candidates = candidates_declared<Paths>,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::q_adaptive

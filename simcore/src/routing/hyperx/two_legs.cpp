@@ -12,8 +12,6 @@
 
 namespace flitgym::routing::hyperx::two_legs {
 
-namespace {
-
 struct LegsRule : WeightRule {
   u32 candidates = 1;
   Kept<u32> intermediate;
@@ -48,19 +46,19 @@ struct Legs {
   }
 };
 
-RoutingFacts setup_valiant(const Params&, Network& net, LegsRule& rule) {
+static RoutingFacts setup_valiant(const Params&, Network& net, LegsRule& rule) {
   rule.intermediate = declare_intermediate(net);
   return {2, 2 * as_hyperx(net).dimensions};
 }
 
-RoutingFacts setup_ugal(const Params& params, Network& net, LegsRule& rule) {
+static RoutingFacts setup_ugal(const Params& params, Network& net, LegsRule& rule) {
   read_weight(params, net, rule);
   rule.candidates = params.count("candidates");
   rule.intermediate = declare_intermediate(net);
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
-std::vector<ParamSpec> ugal_params() {
+static std::vector<ParamSpec> ugal_params() {
   auto specs = weight_params("absolute", "port");
   std::ranges::replace_if(
       specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; }, congestion_scope_of_paths_param("port"));
@@ -82,7 +80,5 @@ const Register<RoutingSpec> ugal(routing::two_legs<Legs<false>>({
     .setup = with_rule<setup_ugal>,
     .operations = weight_operations,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::two_legs

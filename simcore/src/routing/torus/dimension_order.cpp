@@ -23,8 +23,6 @@
 
 namespace flitgym::routing::torus::dimension_order {
 
-namespace {
-
 struct Order : ComponentData {
   std::vector<u32> dimensions;
   std::vector<u8> dateline;  // [dimensions] 1: two VC classes
@@ -51,7 +49,7 @@ struct Turn : Head {
   }
 };
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.relation);
   route_heads(net, s, b, [&](const Head& at) {
     const Turn turn(at, order);
@@ -63,7 +61,7 @@ void route(const Network& net, State& s, Batch& b) {
 
 // Lists both directions of a tie, all parallel links, and all VC classes if any class is allowed. With bubble flow
 // control, a packet in a ring stays in it.
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.relation);
   list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
     const Turn turn(at, order);
@@ -84,7 +82,7 @@ void candidates(const Network& net, State& s, Batch& b) {
 
 // Numbers the rings of bubble flow control: one per dimension, direction and parallel link. A packet that moves up
 // arrives by the port that leads down.
-void name_rings(const Torus& t, const Order& order, Network& net) {
+static void name_rings(const Torus& t, const Order& order, Network& net) {
   net.ring_of_output.assign(net.radix, kNoRing);
   net.ring_of_input.assign(net.radix, kNoRing);
   for (const u32 k : order.dimensions) {
@@ -96,7 +94,7 @@ void name_rings(const Torus& t, const Order& order, Network& net) {
   }
 }
 
-RoutingFacts setup(const Params& params, Network& net, Order& order) {
+static RoutingFacts setup(const Params& params, Network& net, Order& order) {
   const Torus& t = as_torus(net);
   const u32 dimensions = t.dimensions;
   order.dimensions = order_of(params, dimensions);
@@ -123,7 +121,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .candidates = candidates,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::torus::dimension_order
