@@ -109,6 +109,13 @@ RoutingSpec two_legs(RoutingSpec spec) {
 
 // ---- Selections of a path ----
 
+// The n-th number that is not in block a or block b. Block k has the numbers k size .. (k + 1) size - 1.
+inline u32 outside(u32 n, u32 a, u32 b, u32 size = 1) {
+  if (n >= std::min(a, b) * size) n += size;
+  if (n >= std::max(a, b) * size) n += size;
+  return n;
+}
+
 // VAL takes the first path.
 template <class T>
 inline Leg first_path(const Head& at, const typename T::Rule& rule, const Leg& now) {

@@ -38,8 +38,7 @@ struct Offered {
 
 template <class R>
 inline const typename R::Rule& rule_of(const Network& net) {
-  static const typename R::Rule none{};
-  return net.relation ? static_cast<const typename R::Rule&>(*net.relation) : none;
+  return static_cast<const typename R::Rule&>(*net.relation);
 }
 template <class Rule>
 inline const CongestionMeasure& measure_in(const Rule& rule) {
@@ -49,16 +48,12 @@ inline const CongestionMeasure& measure_in(const Rule& rule) {
 }
 
 template <class R>
-struct FactOf {
-  using Type = NoFact;
-};
+auto offered_by() {
+  if constexpr (requires { typename R::Fact; }) return Offered<typename R::Fact>{};
+  else return Offered<>{};
+}
 template <class R>
-  requires requires { typename R::Fact; }
-struct FactOf<R> {
-  using Type = typename R::Fact;
-};
-template <class R>
-using OfferedBy = Offered<typename FactOf<R>::Type>;
+using OfferedBy = decltype(offered_by<R>());
 
 // The index at which a packet begins to compare n equal candidates. It rotates by packet and differs between routers.
 // If all routers used the same turn for a packet, packets would use only few of the minimal paths.

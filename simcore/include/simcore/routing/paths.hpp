@@ -80,6 +80,13 @@ inline void each_detour(const Head& at, u32 deroutes, Visit&& visit) {
   });
 }
 
+// [terminals] index of each terminal among those of its router.
+inline std::vector<u32> places_at_routers(const Network& net) {
+  std::vector<u32> place, count(net.routers);
+  for (const u32 router : net.terminal_router) place.push_back(count[router]++);
+  return place;
+}
+
 // VC class = hops done. If failures have lengthened the path of a packet, the packet stays in the last class.
 inline u32 hop_class(const Network& net, const Packet& p) {
   return std::min<u32>(p.hops, net.routing_facts.classes - 1);

@@ -44,11 +44,10 @@ inline std::vector<ParamSpec> q_adaptive_params() {
 
 // The parameters of the routings after descriptions (dragonfly/q_adaptive_corrected.cpp, q_hierarchical.cpp).
 inline std::vector<ParamSpec> described_params(std::string q_thld2) {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "", std::move(q_thld2)));
-  specs.push_back(integer("candidates", 1, 0, 8, "",
-                          "number of random allowed ports that are compared with the minimal port; 0 = all of them"));
-  return specs;
+  return joined(q_adaptive_params(),
+                {real("q_thld2", 0.35, -1e9, 1e9, "", std::move(q_thld2)),
+                 integer("candidates", 1, 0, 8, "",
+                         "number of random allowed ports that are compared with the minimal port; 0 = all of them")});
 }
 inline void read_described(const Params& params, QRule& rule) {
   read_rates(params, rule);
@@ -58,13 +57,11 @@ inline void read_described(const Params& params, QRule& rule) {
 
 // The parameters of q_adaptive where queues add to the estimates.
 inline std::vector<ParamSpec> q_adaptive_params_with_queues() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
-                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
-                       "the table alone"));
-  specs.push_back(congestion_param("auto"));
-  specs.push_back(congestion_scope_param("auto"));
-  return specs;
+  return joined(q_adaptive_params(),
+                {real("queue_weight", 4, 0, 1e6, "",
+                      "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
+                      "the table alone"),
+                 congestion_param("auto"), congestion_scope_param("auto")});
 }
 
 inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();
@@ -220,15 +217,13 @@ inline void need_links_behind(const Network& net, const std::string& routing, u3
 // Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
                         void (*initialise)(const Network&, State&)) {
-  MemoryShape shape;
-  shape.name = "q_table";
-  shape.meaning = std::move(meaning);
-  shape.rows = rows;
-  shape.columns = net.link_span;
-  shape.initialise = initialise;
   net.learns = true;
   net.update = kQUpdate;
-  net.feedback = rule.table = declare_table(net, std::move(shape));
+  net.feedback = rule.table = declare_table(net, {.name = "q_table",
+                                                  .meaning = std::move(meaning),
+                                                  .rows = rows,
+                                                  .columns = net.link_span,
+                                                  .initialise = initialise});
   const u32 columns = rule.table.columns;
   rule.ports.assign(std::size_t{net.routers} * columns, 0);
   rule.port_count.assign(net.routers, 0);

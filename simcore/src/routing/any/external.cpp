@@ -20,18 +20,13 @@ static RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<co
   return take_relation(params, net);
 }
 
-static std::vector<ParamSpec> params() {
-  auto specs = relation_params();
-  specs.push_back(flag("feedback", false,
-                       "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
-                       "estimates, and feedback() lists those that have arrived"));
-  return specs;
-}
-
 const Register<RoutingSpec> entry({
     .name = "external",
     .summary = "an agent outside the core chooses among all candidates",
-    .params = params(),
+    .params = joined(relation_params(),
+                     {flag("feedback", false,
+                           "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
+                           "estimates, and feedback() lists those that have arrived")}),
     .setup = setup,
     .route = route,
     .learn = keep_feedback,

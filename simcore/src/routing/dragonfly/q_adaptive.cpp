@@ -41,14 +41,12 @@ struct Rule : QRule {
 
 // The chosen port, or with probability epsilon a random port.
 static u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32 router, u32 port) {
+  if (!rule.authors()) return explores(net, s, rule, p) ? random_port(net, rule, router, route_draw(net, p, 1)) : port;
   if (!(rule.epsilon > 0) || s.part.totals.frozen) return port;
-  if (!rule.authors()) {
-    if (unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
-  } else if (const XorShift generator = rule.generator(s, router); generator.uniform() < rule.epsilon) {
-    const u32 column = generator.next() % rule.port_count[router];
-    port = net.first_link[router] + rule.ports[std::size_t{router} * rule.table.columns + column];
-  }
-  return port;
+  const XorShift generator = rule.generator(s, router);
+  if (generator.uniform() >= rule.epsilon) return port;
+  const u32 column = generator.next() % rule.port_count[router];
+  return net.first_link[router] + rule.ports[std::size_t{router} * rule.table.columns + column];
 }
 
 // Local port to a random other router of the group.
@@ -176,21 +174,9 @@ static void initialise(const Network& net, State& s) {
   });
 }
 
-static Kept<u32> declare_generators(Network& net) {
-  MemoryShape shape;
-  shape.name = "xorshift";
-  shape.meaning = "words x, y, z and w of each router's random number generator";
-  shape.per = Per::kRouter;
-  shape.columns = 4;
-  shape.initialise = [](const Network& network, State& s) {
-    const auto& rule = static_cast<const Rule&>(*network.routing);
-    for (u32 r = 0; r < network.routers; r++) {
-      const XorShift generator = rule.generator(s, r);
-      std::fill_n(generator.word, 4, 0u);
-      generator.word[0] = r + 1;
-    }
-  };
-  return declare<u32>(net, shape);
+// A new memory holds zeros.
+static void seed_generators(const Network& net, State& s) {
+  for (u32 r = 0; r < net.routers; r++) static_cast<const Rule&>(*net.routing).generator(s, r).word[0] = r + 1;
 }
 
 static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
@@ -199,29 +185,27 @@ static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
   shape_table(net, rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
-  if (params.text("generator") == "xorshift") rule.generators = declare_generators(net);
-  RoutingFacts facts{5, 5};
-  facts.marks = true;
-  return facts;
-}
-
-static std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "",
-                       "relative gain of a random local port below which the first router of an intermediate group "
-                       "keeps the minimal port; large = always"));
-  specs.push_back(
-      choice("generator", "counter", {"counter", "xorshift"},
-             "random numbers: counter = draws of the seed and the packet; xorshift = a generator per "
-             "router, seeded as in the authors' code, with which a router explores in the first decisions"));
-  return specs;
+  if (params.text("generator") == "xorshift")
+    rule.generators = declare<u32>(net, {.name = "xorshift",
+                                         .meaning = "words x, y, z and w of each router's random number generator",
+                                         .per = Per::kRouter,
+                                         .columns = 4,
+                                         .initialise = seed_generators});
+  return {.classes = 5, .max_hops = 5, .marks = true};
 }
 
 const Register<RoutingSpec> entry({
     .name = "q_adaptive",
     .summary = "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
     .topologies = {"dragonfly"},
-    .params = params(),
+    .params = joined(
+        q_adaptive_params(),
+        {real("q_thld2", 0.35, -1e9, 1e9, "",
+              "relative gain of a random local port below which the first router of an intermediate group keeps the "
+              "minimal port; large = always"),
+         choice("generator", "counter", {"counter", "xorshift"},
+                "random numbers: counter = draws of the seed and the packet; xorshift = a generator per router, seeded "
+                "as in the authors' code, with which a router explores in the first decisions")}),
     .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,

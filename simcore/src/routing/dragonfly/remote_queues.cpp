@@ -35,10 +35,10 @@ static void write(const Network& net, const State& s, const Asked& asked, float*
     double seen = 0;
     if (oracle && k > 0) {  // slot k leads through the k-th group that the relation draws
       const Dragonfly& df = as_dragonfly(net);
-      const Ends e = ends(net, df, asked.packet);
-      const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group,
-                                                 routing::route_draw(net, asked.packet, k - 1));
-      seen = seen_through(net, s, df, *oracle, asked.packet, asked.router, df.group(middle), e);
+      const u32 from = df.group(net.terminal_router[asked.packet.source]);
+      const u32 middle =
+          random_router_elsewhere(net, df, from, df.group(asked.to), routing::route_draw(net, asked.packet, k - 1));
+      seen = seen_through(net, s, *oracle, asked.packet, asked.router, df.group(middle));
     } else {
       seen = seen_by(net, s, asked, asked.ports[k]);
     }

@@ -71,7 +71,7 @@ static void route(const Network& net, State& s, Batch& b) {
 static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   rule.threshold_flits = params.count("threshold_flits");
   rule.notified = params.text("notifications") == "instant";
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   return {.classes = kClasses, .max_hops = kMostHops, .remote = rule.notified};
 }
 

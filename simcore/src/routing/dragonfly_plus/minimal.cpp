@@ -22,7 +22,7 @@ struct Minimal {
 
 static RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
   rule.pick = graph::pick_of(params);
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   rule.measure.sequential &= rule.pick == graph::Pick::kQueue;
   return {.classes = 1, .max_hops = kMinimalHops, .minimal = true};
 }

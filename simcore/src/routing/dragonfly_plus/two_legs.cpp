@@ -23,12 +23,9 @@ struct LegsRule : Diversion {
 // A random group, or leaf, outside the groups of source and destination; kNone if there is none.
 static u32 draw_middle(const DragonflyPlus& df, const LegsRule& rule, const Position& at, u64 bits) {
   if (df.g < 3) return kNone;
-  const u32 low = std::min(at.source_group, at.to_group), high = std::max(at.source_group, at.to_group);
-  const u32 n = below(bits, (df.g - 2) * (rule.by_leaf ? df.leaves : 1));
-  u32 group = rule.by_leaf ? n / df.leaves : n;
-  if (group >= low) group++;
-  if (group >= high) group++;
-  return rule.by_leaf ? group * df.size() + n % df.leaves : group;
+  const u32 size = rule.by_leaf ? df.leaves : 1, n = below(bits, (df.g - 2) * size);
+  const u32 group = outside(n / size, at.source_group, at.to_group);
+  return rule.by_leaf ? group * df.size() + n % size : group;
 }
 
 // Ports to the intermediate: up at a leaf of the source group, across at a spine of it, down at a spine of the third.
@@ -112,24 +109,18 @@ template <Decision kDecision> struct Legs {
 template <bool kByLeaf, Decision kDecision>
 static RoutingFacts setup(const Params& params, Network& net, LegsRule& rule) {
   rule.by_leaf = kByLeaf;
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   rule.intermediate = declare_intermediate(net, !kByLeaf);
   if (kDecision != Decision::kAlways) read_diversion(params, rule);
   return {kClasses, kMostHops};
 }
 
-static std::vector<ParamSpec> valiant_params() {
-  return {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")};
-}
-static std::vector<ParamSpec> ugal_params() {
-  auto specs = diversion_params(2, false);
-  specs.push_back(allocation_param("greedy"));
-  return specs;
-}
-
 template <bool kByLeaf, Decision kDecision>
 static RoutingSpec spec_of(RoutingSpec spec) {
   spec.topologies = {"dragonfly_plus"};
+  spec.params = kDecision == Decision::kAlways ? std::vector{congestion_param(), congestion_scope_param("port")}
+                                               : diversion_params(2, false);
+  spec.params.push_back(allocation_param("greedy"));
   spec.setup = with_rule<setup<kByLeaf, kDecision>>;
   spec.route = legs_route<Legs<kDecision>>;
   spec.candidates = list_paths<true>;
@@ -140,27 +131,22 @@ static RoutingSpec spec_of(RoutingSpec spec) {
 const Register<RoutingSpec> valiant_group(spec_of<false, Decision::kAlways>({
     .name = "valiant_group",
     .summary = "through a random group (VALg)",
-    .params = valiant_params(),
 }));
 const Register<RoutingSpec> valiant_router(spec_of<true, Decision::kAlways>({
     .name = "valiant_router",
     .summary = "through a random leaf of another group (VALn)",
-    .params = valiant_params(),
 }));
 const Register<RoutingSpec> ugal_group(spec_of<false, Decision::kSource>({
     .name = "ugal_group",
     .summary = "minimal or through a random group, by the queues of the source leaf (UGALg)",
-    .params = ugal_params(),
 }));
 const Register<RoutingSpec> ugal_router(spec_of<true, Decision::kSource>({
     .name = "ugal_router",
     .summary = "minimal or through a random leaf of another group, by the queues of the source leaf (UGALn)",
-    .params = ugal_params(),
 }));
 const Register<RoutingSpec> par(spec_of<false, Decision::kProgressive>({
     .name = "par",
     .summary = "UGALg, with a second decision at the spine of the source group (PAR)",
-    .params = ugal_params(),
 }));
 
 }  // namespace flitgym::routing::dragonfly_plus::two_legs

@@ -17,7 +17,7 @@ struct Minimal : MinimalPorts {
 
 static RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
   rule.pick = pick_of(params);
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   rule.measure.sequential &= rule.pick == Pick::kQueue;
   return class_per_hop(net);
 }

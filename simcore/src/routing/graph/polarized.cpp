@@ -67,7 +67,7 @@ static void candidates(const Network& net, State& s, Batch& b) {
 }
 
 static RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   rule.penalty = static_cast<u32>(params.integer("penalty_flits"));
   need_distances(net);
   const u32 diameter = longest_path(net);
@@ -77,9 +77,8 @@ static RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& r
                       std::to_string(diameter) + " of the network; use at least " + std::to_string(diameter) +
                       ", or -1 for the default");
   rule.budget = wanted >= 0 ? static_cast<u32>(wanted) : std::min(2 * diameter, 4 * std::max(1u, diameter) - 3);
-  RoutingFacts facts = class_per_hop(net, rule.budget > diameter ? rule.budget - diameter : 0);
-  facts.minimal = false;
-  return facts;
+  const u32 hops = hops_in_all(net, rule.budget > diameter ? rule.budget - diameter : 0);
+  return {.classes = hops, .max_hops = hops};
 }
 
 const Register<RoutingSpec> entry({

@@ -2,7 +2,8 @@
 // destination router by each port. It forwards to the port of the least estimate and learns from its neighbour's
 // estimate. The table is consulted for the first max_hops hops, then the path is minimal. So a path has at most
 // max_hops hops plus the diameter. The VC class is the number of hops done, so there are as many classes. Q-routing
-// runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
+// runs on any topology. The relation offers the same paths to agents. Semantics of the Q-adaptive authors' comparison
+// (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "simcore/routing/paths.hpp"
 #include "simcore/routing/q_table.hpp"
 
@@ -32,6 +33,10 @@ static u32 random_usable(const Network& net, const Graph& g, const QRule& rule, 
   return all[below(bits, all.count)];
 }
 
+static u32 class_at(const Head& at) {
+  return at.arrived() ? ejection_class(at.net, at.packet) : hop_class(at.net, at.packet);
+}
+
 static void route(const Network& net, State& s, Batch& b) {
   const Graph& graph = graph_now(net, s);
   const auto& rule = static_cast<const QRule&>(*net.routing);
@@ -55,7 +60,7 @@ static void route(const Network& net, State& s, Batch& b) {
     }
     detail.row = at.to;
     detail.value = from_terminal ? -1.0f : least;
-    choose(b, i, {port, at.arrived() ? ejection_class(net, at.packet) : hop_class(net, at.packet)});
+    choose(b, i, {port, class_at(at)});
   }
 }
 
@@ -86,6 +91,34 @@ const Register<RoutingSpec> entry({
     .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
+    .graph = true,
+});
+
+// Any port for the first hops, then the minimal port.
+static void candidates(const Network& net, State& s, Batch& b) {
+  const u32 max_hops = static_cast<const QRule&>(*net.relation).max_hops;
+  const Graph& graph = graph_now(net, s);
+  list_requests(net, s, b, [&](const Head& at, auto&& offer) {
+    const u32 k_min = net.topology->minimal_port(net, graph, at.router, at.packet), vc_class = class_at(at);
+    offer(k_min, vc_class);
+    if (!at.arrived() && at.packet.hops < max_hops)
+      each_link(net, graph, at.router, [&](u32 k) {
+        if (k != k_min) offer(k, vc_class);
+      });
+  });
+}
+
+static RoutingFacts setup_relation(const Params& params, Network& net, QRule& rule) {
+  rule.max_hops = params.count("max_hops");
+  return class_per_hop(net, rule.max_hops);
+}
+
+const Register<RelationSpec> relation({
+    .name = "q_routing",
+    .summary = "any port for the first hops, then the minimal port; a VC class per hop",
+    .params = {integer("max_hops", 2, 1, 16, "hops", "any port at routers reached in fewer hops")},
+    .setup = with_rule<setup_relation>,
+    .candidates = candidates,
     .graph = true,
 });
 

@@ -83,13 +83,8 @@ struct Reps : MinimalPorts {
 };
 
 static void declare_rings(Network& net, Rule& rule) {
-  std::vector<u32> terminals(net.routers);
-  u32 most = 0;
-  rule.place.resize(net.terminals);
-  for (u32 t = 0; t < net.terminals; t++) {
-    rule.place[t] = terminals[net.terminal_router[t]]++;
-    most = std::max(most, rule.place[t] + 1);
-  }
+  rule.place = places_at_routers(net);
+  const u32 most = std::ranges::max(rule.place) + 1;
   rule.row = kHeader + 2 * rule.ring;
   rule.per_router = most * rule.connections * rule.row;
   rule.rings = declare<u32>(net, {.name = "reps_rings",

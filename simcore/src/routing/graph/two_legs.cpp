@@ -63,7 +63,7 @@ template <bool kAlways>
 static RoutingFacts setup(const Params& params, Network& net, Legs::Rule& rule) {
   rule.always = kAlways;
   rule.pick = pick_of(params);
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   if (kAlways) {
     rule.measure.sequential &= rule.pick == Pick::kQueue;
   } else {

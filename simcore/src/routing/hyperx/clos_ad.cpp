@@ -16,11 +16,8 @@
 // Class 0 leads to the intermediate router, in ascending dimensions. Class 1 is used from there on and on minimal
 // paths, in dimension order.
 #include "routing/hyperx/incremental.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::clos_ad {
-
-struct Rule : WeightRule {};
 
 // Calls out(port, vc_class, phase) for each candidate, with the phase of a packet that takes it. An undecided packet
 // may take the direct links of the first unaligned dimension on class 1, and the other links of that dimension on class
@@ -68,7 +65,7 @@ static Shortest shortest(const Head& at, const Congestion& congestion, u32 k, bo
   return {best.pick(draw(at.net.seed, route_draw(at.net, at.packet, 15), k)).port, best.weight()};
 }
 
-static Hop select(const Head& at, const Rule& rule, const Congestion& congestion) {
+static Hop select(const Head& at, const WeightRule& rule, const Congestion& congestion) {
   const HyperX& hx = as_hyperx(at.net);
   const u64 difference = hx.difference(at.router, at.to);
   const u32 k = hx.first_unaligned(difference), direct = hx.dor_port(at.router, at.to, at.packet);
@@ -99,7 +96,7 @@ static void take(const Head& at, const Hop& hop) {
 }
 
 static void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.relation);
+  const auto& rule = static_cast<const WeightRule&>(*net.relation);
   route_by_congestion(net, s, b, rule.measure, [&](const Head& at, const Congestion& congestion) {
     const Hop hop = select(at, rule, congestion);
     take(at, hop);
@@ -107,17 +104,9 @@ static void route(const Network& net, State& s, Batch& b) {
   });
 }
 
-static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, WeightRule& rule) {
   read_weight(params, net, rule, false);
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
-}
-
-// The comparison gives a detour twice the hops of the minimal path. A detour has this length if it perturbs every
-// dimension. So `detour_hops` has no effect here.
-static std::vector<ParamSpec> params() {
-  auto specs = weight_params("absolute", "port", "sequential");
-  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "detour_hops"; });
-  return specs;
 }
 
 static void candidates(const Network& net, State& s, Batch& b) {
@@ -134,7 +123,9 @@ const Register<RoutingSpec> entry({
     .name = "clos_ad",
     .summary = "minimal or through a common ancestor, by the shortest queues and in sequence (Clos-AD)",
     .topologies = {"hyperx"},
-    .params = params(),
+    // The comparison gives a detour twice the hops of the minimal path. A detour has this length if it perturbs every
+    // dimension. So `detour_hops` has no effect here.
+    .params = without(weight_params("absolute", congestion_scope_param("port"), "sequential"), "detour_hops"),
     .setup = with_rule<setup>,
     .route = route,
     .candidates = candidates,

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "routing/hyperx/incremental.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::dal {
 
@@ -123,23 +122,15 @@ static RoutingFacts setup(const Params& params, Network& net, Dal::Rule& rule) {
                   rule);
 }
 
-static std::vector<ParamSpec> params() {
-  auto specs = weight_params();
-  specs.push_back(choice("deadlock_avoidance", "escape", {"escape", "distance"},
-                         "escape = an escape VC class in dimension order; distance = a VC class per hop"));
-  return specs;
-}
-
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec = incremental<Dal>({
-      .name = "dal",
-      .summary = "any unaligned dimension, with one weighted deroute in each (DAL)",
-      .params = params(),
-      .setup = with_rule<setup>,
-      .agent_can_choose = false,  // only route() records the deroutes
-  });
-  spec.route = route;
-  return spec;
-}());
+const Register<RoutingSpec> entry(incremental<Dal>({
+    .name = "dal",
+    .summary = "any unaligned dimension, with one weighted deroute in each (DAL)",
+    .params = joined(weight_params(),
+                     {choice("deadlock_avoidance", "escape", {"escape", "distance"},
+                             "escape = an escape VC class in dimension order; distance = a VC class per hop")}),
+    .setup = with_rule<setup>,
+    .route = route,
+    .agent_can_choose = false,  // only route() records the deroutes
+}));
 
 }  // namespace flitgym::routing::hyperx::dal

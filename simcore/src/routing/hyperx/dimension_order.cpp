@@ -34,9 +34,7 @@ static RoutingFacts setup(const Params& params, Network& net, Order& order) {
   const u32 dimensions = as_hyperx(net).dimensions;
   order.dimensions = order_of(params, dimensions);
   order.ascending = std::is_sorted(order.dimensions.begin(), order.dimensions.end());
-  RoutingFacts facts{1, dimensions};
-  facts.minimal = true;
-  return facts;
+  return {.classes = 1, .max_hops = dimensions, .minimal = true};
 }
 
 const Register<RoutingSpec> entry({

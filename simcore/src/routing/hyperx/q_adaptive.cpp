@@ -103,9 +103,9 @@ static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& r
     rows += hx.widths[k];
   }
   shape_table(net, rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
-  RoutingFacts facts{2, 2 * hx.dimensions};
-  if (rule.queue_weight > 0) facts.senses = rule.measure.senses();
-  return facts;
+  return {.classes = 2,
+          .max_hops = 2 * hx.dimensions,
+          .senses = rule.queue_weight > 0 ? rule.measure.senses() : Occupancy::kNothing};
 }
 
 const Register<RoutingSpec> entry(declared<QAdaptive>({
@@ -120,12 +120,15 @@ const Register<RoutingSpec> entry(declared<QAdaptive>({
     .operations = row_and_queue_operations,
 }));
 
+static RoutingFacts setup_paths(const Params&, Network& net, ComponentData&) {
+  return {2, 2 * as_hyperx(net).dimensions};
+}
+
 const Register<RelationSpec> relation_entry({
     .name = "q_adaptive",
     .summary = "dimension by dimension, the direct link or one deroute in each: the paths that Q-adaptive explores",
     .topologies = {"hyperx"},
-    .setup = [](const Params&, Network& net,
-                std::shared_ptr<const ComponentData>&) { return RoutingFacts{2, 2 * as_hyperx(net).dimensions}; },
+    .setup = with_rule<setup_paths>,
     .candidates = candidates_declared<Paths>,
 });
 

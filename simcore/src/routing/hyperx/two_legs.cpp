@@ -6,8 +6,6 @@
 //          source or the destination router (as in SuperSim).
 // ugal     UGAL (Singh 2005): the source router compares the weights of SC'19 of the minimal path and of VAL's paths.
 //          It skips a drawn intermediate that is the source or destination router.
-#include <algorithm>
-
 #include "routing/hyperx/incremental.hpp"
 
 namespace flitgym::routing::hyperx::two_legs {
@@ -58,14 +56,6 @@ static RoutingFacts setup_ugal(const Params& params, Network& net, LegsRule& rul
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
-static std::vector<ParamSpec> ugal_params() {
-  auto specs = weight_params("absolute", "port");
-  std::ranges::replace_if(
-      specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; }, congestion_scope_of_paths_param("port"));
-  specs.push_back(integer("candidates", 1, 1, 15, "", "number of random intermediates compared"));
-  return specs;
-}
-
 const Register<RoutingSpec> valiant(routing::two_legs<Legs<true>>({
     .name = "valiant",
     .summary = "through a random router, both legs in dimension order (VAL)",
@@ -76,7 +66,8 @@ const Register<RoutingSpec> ugal(routing::two_legs<Legs<false>>({
     .name = "ugal",
     .summary = "minimal or through a random router, by the queues of the source router (UGAL)",
     .topologies = {"hyperx"},
-    .params = ugal_params(),
+    .params = joined(weight_params("absolute", congestion_scope_of_paths_param("port")),
+                     {integer("candidates", 1, 1, 15, "", "number of random intermediates compared")}),
     .setup = with_rule<setup_ugal>,
     .operations = weight_operations,
 }));
