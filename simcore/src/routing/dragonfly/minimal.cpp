@@ -2,7 +2,6 @@
 // hop, class 1 in the destination group. Within class 0, local channels come before global channels, and class 1 never
 // leads back to class 0. So there is no dependency cycle.
 #include "simcore/routing/relation.hpp"
-#include "simcore/state.hpp"
 #include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::minimal {

@@ -10,15 +10,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simcore/error.hpp"
-#include "simcore/routing/q_table.hpp"
-#include "simcore/topology/dragonfly.hpp"
+#include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::q_adaptive {
 
 static u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
-  const u32 d = destination_group < own_group ? destination_group : destination_group - 1;
-  return d * df.p + net.terminal_port[p.source];
+  return number_among_others(own_group, destination_group) * df.p + net.terminal_port[p.source];
 }
 
 // The generator of the authors' simulator (sst-core, rng/xorshift.cc). With a small seed and three words of 0, its
@@ -41,12 +38,12 @@ struct Rule : QRule {
 
 // The chosen port, or with probability epsilon a random port.
 static u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32 router, u32 port) {
-  if (!rule.authors()) return explores(net, s, rule, p) ? random_port(net, rule, router, route_draw(net, p, 1)) : port;
+  const auto any = [&](auto&& draw) { return random_link(net, *net.graphs[0], router, draw); };
+  if (!rule.authors())
+    return explores(net, s, rule, p) ? any([&](u32 n) { return below(route_draw(net, p, 1), n); }) : port;
   if (!(rule.epsilon > 0) || s.part.totals.frozen) return port;
   const XorShift generator = rule.generator(s, router);
-  if (generator.uniform() >= rule.epsilon) return port;
-  const u32 column = generator.next() % rule.port_count[router];
-  return net.first_link[router] + rule.ports[std::size_t{router} * rule.table.columns + column];
+  return generator.uniform() < rule.epsilon ? any([&](u32 n) { return generator.next() % n; }) : port;
 }
 
 // Local port to a random other router of the group.
@@ -135,8 +132,7 @@ static void decide(const Network& net, State& s, const Dragonfly& df, const Rule
   detail.value = value;
   if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), lookup.destination_group);
   b.out_port[i] = static_cast<u16>(port);
-  // Ejection keeps the VC of the last hop.
-  b.out_class[i] = router == lookup.to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+  b.out_class[i] = static_cast<u16>(class_of(p, router == lookup.to));
 }
 
 // The order of a router's decisions affects its generator, so it must not depend on the order of events.
@@ -163,17 +159,6 @@ static void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-static void initialise(const Network& net, State& s) {
-  const Dragonfly& df = as_dragonfly(net);
-  const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
-    const u32 d = row / df.p, group = d < df.group(router) ? d : d + 1;
-    const u32 peer = net.channels[net.port(router, port)].peer;
-    const bool direct = df.is_global(port) && df.group(net.router_of_port(peer)) == group;
-    return direct ? global : global + local;
-  });
-}
-
 // A new memory holds zeros.
 static void seed_generators(const Network& net, State& s) {
   for (u32 r = 0; r < net.routers; r++) static_cast<const Rule&>(*net.routing).generator(s, r).word[0] = r + 1;
@@ -184,7 +169,7 @@ static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   rule.q_thld2 = params.real("q_thld2");
   need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
   shape_table(net, rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
-              "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
+              "q_adaptive: (destination group without own, source slot) x non-terminal port", estimate_by_links);
   if (params.text("generator") == "xorshift")
     rule.generators = declare<u32>(net, {.name = "xorshift",
                                          .meaning = "words x, y, z and w of each router's random number generator",
@@ -192,6 +177,13 @@ static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
                                          .columns = 4,
                                          .initialise = seed_generators});
   return {.classes = 5, .max_hops = 5, .marks = true};
+}
+
+// The least value of a row, and the gain of its port over the minimal port. The gain is compared with a product, since
+// (a - b) / a < t is a - b < t a.
+static Operations row_operations(const Network& net, double) {
+  const double columns = net.feedback.columns;
+  return {.multiplications = 1, .additions = 1, .comparisons = columns + 1, .reads = columns};
 }
 
 const Register<RoutingSpec> entry({

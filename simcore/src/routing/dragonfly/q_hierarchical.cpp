@@ -19,15 +19,10 @@
 // the group, and all others train the row between groups. A report holds the value of the port that the packet takes.
 #include <algorithm>
 
-#include "simcore/graph.hpp"
-#include "simcore/routing/q_table.hpp"
-#include "simcore/topology/dragonfly.hpp"
+#include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::q_hierarchical {
 
-static u32 row_between(u32 own_group, u32 destination_group) {
-  return destination_group < own_group ? destination_group : destination_group - 1;
-}
 static u32 row_within(const Dragonfly& df, u32 to) { return df.g - 1 + df.place_of[to]; }
 
 struct Step {
@@ -66,7 +61,7 @@ static Step between_groups(const Network& net, State& s, const Dragonfly& df, co
                            u32 to, PortKind in_kind) {
   const u32 group = df.group(router), destination_group = df.group(to),
             k_min = df.towards(net, router, to, df.turn(net, router, p));
-  const float* const row = rule.table.row(s, router, row_between(group, destination_group));
+  const float* const row = rule.table.row(s, router, number_among_others(group, destination_group));
   const u32 goal = df.is_global(k_min) ? router : net.router_of_port(net.channels[net.port(router, k_min)].peer);
   if (group == df.group(net.terminal_router[p.source])) {
     const u32 first = in_kind == PortKind::kTerminal ? 0 : df.a - 1;
@@ -104,11 +99,10 @@ static void route(const Network& net, State& s, Batch& b) {
     detail.value = back.kind == PortKind::kTerminal ? -1.0f : step.value;
     if (detail.value >= 0) {
       const u32 from = df.group(net.router_of_port(back.peer));
-      detail.row = step.row == kNone || from != df.group(router) ? row_between(from, group) : step.row;
+      detail.row = step.row == kNone || from != df.group(router) ? number_among_others(from, group) : step.row;
     }
     b.out_port[i] = static_cast<u16>(step.port);
-    // Ejection keeps the VC of the last hop.
-    b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+    b.out_class[i] = static_cast<u16>(class_of(p, router == to));
   }
 }
 

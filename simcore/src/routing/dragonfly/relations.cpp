@@ -1,7 +1,6 @@
 // Relations of the Dragonfly that are independent of a routing: the five-hop relations, the relation of Q-adaptive, and
 // minimal paths with a VC class per hop.
-#include "simcore/routing/relation.hpp"
-#include "simcore/topology/dragonfly.hpp"
+#include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::relations {
 
@@ -21,7 +20,7 @@ template <bool kFiveHop, bool kProgressive, bool kExploring>
 static void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   list_requests(net, s, b, [&](const Head& at, auto&& offer) {
-    const u32 hops = at.packet.hops, vc_class = hops - (at.arrived() && hops > 0);
+    const u32 hops = at.packet.hops, vc_class = class_of(at.packet, at.arrived());
     const u32 k_min = df.own_minimal_port(net, at.router, at.packet);
     offer(k_min, vc_class);
     if (!kFiveHop || df.group(at.router) == df.group(at.to)) return;

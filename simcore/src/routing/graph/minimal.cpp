@@ -5,20 +5,10 @@
 
 namespace flitgym::routing::graph::minimal {
 
-struct Minimal : MinimalPorts {
-  struct Rule : ComponentData {
-    Pick pick = Pick::kPacket;
-    CongestionMeasure measure;
-  };
-  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
-    return pick_one(rule.pick, at, congestion, offered);
-  }
-};
+struct Minimal : MinimalPorts, PickedPorts {};
 
 static RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
-  rule.pick = pick_of(params);
-  rule.measure = measure_of(params, net);
-  rule.measure.sequential &= rule.pick == Pick::kQueue;
+  Minimal::read(params, net, rule);
   return class_per_hop(net);
 }
 

@@ -26,13 +26,6 @@ static u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, 
   return best;
 }
 
-static u32 random_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, u64 bits) {
-  if (g.down.empty()) return random_port(net, rule, router, bits);
-  Offered<> all;
-  each_link(net, g, router, [&](u32 k) { all(k, 0); });
-  return all[below(bits, all.count)];
-}
-
 static u32 class_at(const Head& at) {
   return at.arrived() ? ejection_class(at.net, at.packet) : hop_class(at.net, at.packet);
 }
@@ -55,7 +48,7 @@ static void route(const Network& net, State& s, Batch& b) {
         if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.q_thld1))
           port = argmin_usable(net, graph, rule, at.router, row, least);
         if (explores(net, s, rule, at.packet))
-          port = random_usable(net, graph, rule, at.router, route_draw(net, at.packet, 1));
+          port = random_link(net, graph, at.router, [&](u32 n) { return below(route_draw(net, at.packet, 1), n); });
       }
     }
     detail.row = at.to;

@@ -10,8 +10,6 @@
 // Differences from Spritz: the network is lossless, so no packet is trimmed, lost or sent again, and feedback consists
 // of delays and marks only. Acknowledgements take no bandwidth. Routers know about failed links, so a packet on a
 // broken path takes longer instead of being lost. The source does not know about failed links beyond its own router.
-#include "routing/graph/source_paths.hpp"
-
 #include "routing/graph/source_rule.hpp"
 
 namespace flitgym::routing::graph::source_paths {

@@ -5,7 +5,6 @@
 // Two VC classes are enough. In a dimension, packets leave a board and go up the tree in class 0. They go down the
 // tree and enter a board in class 1. Along a line, hops within a board and class keep their direction. Channels of rows
 // lead to channels of columns, never back.
-#include "simcore/routing/choice.hpp"
 #include "simcore/routing/relation.hpp"
 #include "simcore/topology/hammingmesh.hpp"
 

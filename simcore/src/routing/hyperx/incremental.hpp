@@ -21,7 +21,7 @@ struct Where : Head {
   u64 difference;        // of this router's coordinates and those of the destination's router, not 0
   u32 h = 0, unaligned;  // number of dimensions in which they differ; one bit per such dimension
 
-  explicit Where(const Head& at)
+  explicit __attribute__((always_inline)) Where(const Head& at)
       : Head(at), hx(as_hyperx(net)), difference(hx.difference(router, to)), unaligned(hx.unaligned_in(difference, h)) {
   }
 
