@@ -45,7 +45,7 @@ def worlds_of(policy: str) -> frozenset[World]:
 
     Raises:
         ConfigError: there is no such policy.
-        CommandError: its file does not name the command of its training.
+        CommandError: its file does not name the command of its training, or the worlds do not follow from the command.
     """
     from ...agents import trainable
 
@@ -55,6 +55,11 @@ def worlds_of(policy: str) -> frozenset[World]:
     register_training(trainable())
     config = compose_root("train", shlex.split(words)[2:])
     members, base = mixture(config), config.agent.get("base")
+    drawn = [key for one in (members or {"": config}).values() for key in one.get("vary") or ()]
+    if config.agent.get("dataset") or any(key.startswith(("topology", "workload", "traffic.name")) for key in drawn):
+        raise CommandError(
+            f"{policy}: the training has a dataset or draws networks or jobs, which this check cannot see"
+        )
     if members is None:
         worlds = [_world(config, config.vary)]
     else:
@@ -62,7 +67,6 @@ def worlds_of(policy: str) -> frozenset[World]:
     return frozenset(worlds) | (worlds_of(base) if base else frozenset())
 
 
-@cache
 def world_of(task: Task) -> World:
     """The network and the traffic of a task."""
     group = "traffic" if task.scenario.kind == "pattern" else "workload"
@@ -85,15 +89,14 @@ def transfer(task: World, worlds: Iterable[World]) -> Transfer:
     return "shape" if any(world.traffic & task.traffic for world in same) else "pattern"
 
 
-def every_shipped() -> frozenset[World]:
-    """The worlds of all shipped policies."""
-    return frozenset().union(*map(worlds_of, shipped_policies()))
-
-
 def count_of(policy: str, suite: str) -> Mapping[Transfer, int]:
     """The number of held-out tasks of a suite by the transfer from the training of a policy."""
-    held_out = [task for task in load_suite(suite).tasks if task.set == "held_out"]
-    return Counter(transfer(world_of(task), worlds_of(policy)) for task in held_out)
+    return Counter(transfer(task, worlds_of(policy)) for task in _held_out(suite))
+
+
+@cache
+def _held_out(suite: str) -> list[World]:
+    return [world_of(task) for task in load_suite(suite).tasks if task.set == "held_out"]
 
 
 def _world(config: Mapping[str, Any], vary: Mapping[str, Any] | None = None) -> World:
