@@ -145,14 +145,10 @@ def _rows_of(
 
 
 def scores(suite: str | None = None, policies: str | None = None) -> str:
-    """Scores on both sets of tasks, the lowest score of any task, and latency relative to the best known."""
+    """Scores on both sets of tasks, and comparisons with the best of the other policies."""
     heads, rows = _rows_of(overview, suite, policies)
     if not rows:
         return f"No results of version {_suite(suite or SUITES[0]).version} are recorded.\n"
-    for index in reversed([index for index, cells in enumerate(zip(*rows, strict=True)) if set(cells) == {"-"}]):
-        heads.pop(index)  # no task to train on, or no latency
-        for row in rows:
-            row.pop(index)
     return markdown(heads, rows)
 
 

@@ -68,11 +68,10 @@ class Summary:
     unscored: int  # tasks with runs that have no score, because the reference has no value for their seeds
     by: Mapping[str, Mapping[Any, Interval]]  # interquartile means of scores by `set`, `network`, `kind`, `transfer`
     trainings: tuple[float, ...]  # the scores on the held-out tasks of each training of a policy, if there are several
-    worst: tuple[Task, float] | None  # the task with the lowest mean score, and that score
     # Fractions of the held-out tasks in which the scored measure is at most 2 % and 5 % worse than that of the best
     # known policy among all others, and the task with the largest factor.
     within: tuple[float, ...]
-    worst_to_others: tuple[Task, float] | None
+    worst: tuple[Task, float] | None
     # Geometric mean over the tasks below saturation and with changes: the policy's mean latency divided by that of the
     # best known policy.
     latency_to_best: float
@@ -158,7 +157,6 @@ def summarise(
                 for value, of in strata.items()
             }
         below = [one for one in scored if one.task.kind in ("below", "changing")]
-        scores = [(one.task, float(np.nanmean(one.scores))) for one in scored]
         held_out = [one for one in scored if one.task.set == "held_out" and np.isfinite(one.best_other)]
         behind = [(one.task, _ratio([one.best_other - one.ahead])) for one in held_out]
         close = [np.mean([ratio <= 1 + part for _, ratio in behind]) if behind else np.nan for part in _CLOSE]
@@ -170,9 +168,8 @@ def summarise(
                 unscored=sum(one.unscored > 0 for one in own),
                 by=by,
                 trainings=_of_trainings([one for one in scored if one.task.set == "held_out"]),
-                worst=min(scores, key=itemgetter(1), default=None),
                 within=tuple(map(float, close)),
-                worst_to_others=max(behind, key=itemgetter(1), default=None),
+                worst=max(behind, key=itemgetter(1), default=None),
                 latency_to_best=_ratio([one.best - one.ahead for one in below]),
             )
         )

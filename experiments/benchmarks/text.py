@@ -11,7 +11,7 @@ from ..metrics import Interval, mean_interval
 from ..terminal.tables import MISSING, interval_columns, interval_text
 from .measures import SCORED
 from .scoring import LEAST_AHEAD, Played, Summary
-from .suite import Suite, Task
+from .suite import Suite
 
 CANDIDATES = 4  # of the decision whose cost the overview shows
 _INCOMPLETE = "†"
@@ -66,24 +66,28 @@ def score_tables(summaries: Sequence[Summary], costs: Mapping[str, Sequence[str]
 
 
 def overview(summaries: Sequence[Summary]) -> Table:
-    """The first table, with a line per policy."""
-    heads = ["policy", "held out", "within 2 %", "within 5 %", "worst / best other", "trainings", "train", "tasks"]
-    lines = [
-        [
-            _name(one),
-            interval_text(one.by["set"]["held_out"], "{:.2f}"),
-            *(MISSING if np.isnan(part) else f"{part:.0%}" for part in one.within),
-            _at(one.worst_to_others),
-            f"{len(one.trainings)}: {min(one.trainings):.2f} to {max(one.trainings):.2f}" if one.trainings else MISSING,
-            interval_text(one.by["set"]["train"], "{:.2f}"),
-            f"{one.played} of {one.of}" + (f", {one.unscored}{_UNSCORED}" if one.unscored else ""),
-            _at(one.worst),
-            MISSING if np.isnan(one.latency_to_best) else f"{one.latency_to_best:.3f}",
-        ]
-        for one in summaries
-    ]
-    heads += ["lowest score", "latency / best known"]
-    return Table("scores", heads, lines)
+    """The first table, with a line per policy and without empty columns."""
+    columns = {
+        "policy": [_name(one) for one in summaries],
+        "held out": [interval_text(one.by["set"]["held_out"], "{:.2f}") for one in summaries],
+        "within 2 %": [_share(one.within[0]) for one in summaries],
+        "within 5 %": [_share(one.within[1]) for one in summaries],
+        "worst / best other": [
+            MISSING if one.worst is None else f"{one.worst[1]:.2f} in {one.worst[0].name}" for one in summaries
+        ],
+        "trainings": [
+            f"{len(own)}: {min(own):.2f} to {max(own):.2f}" if (own := one.trainings) else MISSING for one in summaries
+        ],
+        "train": [interval_text(one.by["set"]["train"], "{:.2f}") for one in summaries],
+        "tasks": [
+            f"{one.played} of {one.of}" + (f", {one.unscored}{_UNSCORED}" if one.unscored else "") for one in summaries
+        ],
+        "latency / best known": [
+            MISSING if np.isnan(one.latency_to_best) else f"{one.latency_to_best:.3f}" for one in summaries
+        ],
+    }
+    columns = {head: column for head, column in columns.items() if set(column) != {MISSING}}
+    return Table("scores", list(columns), [list(line) for line in zip(*columns.values(), strict=True)])
 
 
 def split(summaries: Sequence[Summary], key: str) -> Table:
@@ -160,8 +164,8 @@ def _name(summary: Summary) -> str:
     return summary.policy + ("" if summary.complete else _INCOMPLETE)
 
 
-def _at(of: tuple[Task, float] | None) -> str:
-    return MISSING if of is None else f"{of[1]:.2f} in {of[0].name}"
+def _share(part: float) -> str:
+    return MISSING if np.isnan(part) else f"{part:.0%}"
 
 
 def _ends(interval: Interval) -> Mapping[str, float | None]:
