@@ -178,8 +178,10 @@ def summarise(
 
 def _of_trainings(held_out: Sequence[Played]) -> tuple[float, ...]:
     """The score of each training, if a policy has several."""
-    of = np.concatenate([one.scores.reshape(one.trainings, -1) for one in held_out], axis=1) if held_out else []
-    return tuple(interquartile_mean(own[np.isfinite(own)]) for own in of) if len(of) > 1 else ()
+    if not held_out or held_out[0].trainings == 1:
+        return ()
+    of = np.concatenate([one.scores.reshape(one.trainings, -1) for one in held_out], axis=1)
+    return tuple(interquartile_mean(own[np.isfinite(own)]) for own in of)
 
 
 def _ratio(behind: Sequence[Values]) -> float:
