@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test test-deep lint types test-cpp test-sanitized one-definition test-docs test-python test-python-deep test-lowest coverage cluster-test fuzz bench bench-build bench-compare pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test test-deep lint types test-cpp test-sanitized one-definition test-docs test-python test-python-deep test-lowest coverage cluster-test fuzz bench bench-build bench-compare pictures docs reference leaderboard format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -235,6 +235,16 @@ docs: $(VENV)/installed-docs ## build the documentation into build/docs (warning
 	@echo "== sphinx"
 	@$(SPHINX) -d build/docs.cache docs build/docs
 	@echo "build/docs/index.html"
+
+# Old rows of a suite are replaced as a whole.
+leaderboard: dev ## run all baselines of the benchmark's SUITES="quick jobs", and write their rows, figures and tables
+	@for suite in $(SUITES); do \
+		rm -f results/$$suite.csv; \
+		$(BIN)/flitgym benchmark suite=$$suite baselines=run record=results/$$suite.csv; \
+		cp results/$$suite.csv experiments/benchmarks/suites/$$suite.csv; \
+		cp results/benchmark_$$suite/benchmark.png docs/benchmark_$$suite.png; \
+	done
+	@$(MAKE) --no-print-directory reference
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 

@@ -17,13 +17,18 @@ def shipped_policy(name: str) -> str:
     return str(_SHIPPED / f"{name}{POLICY_SUFFIX}")
 
 
+def shipped_policies() -> list[str]:
+    """The names of the shipped policies."""
+    return sorted(path.stem for path in _SHIPPED.glob(f"*{POLICY_SUFFIX}"))
+
+
 def policy_path(key: str, given: str) -> str:
     """The path of a policy's file, from the name of a shipped policy or a path; `key` is for messages.
 
     Raises:
         ConfigError: there is no such policy, and no such file.
     """
-    names = sorted(path.stem for path in _SHIPPED.glob(f"*{POLICY_SUFFIX}"))
+    names = shipped_policies()
     if given in names:
         return shipped_policy(given)
     if Path(given).is_file():

@@ -13,22 +13,24 @@ READMEs of figures and studies, the saved figures of the core's speed, and the n
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 from flitgym.agents.policy.file import load_policy
-from flitgym.configs import compose, core_sections
-from flitgym.configs.policies import shipped_policy
-from flitgym.experiments.benchmarks.measures import SCORED
+from flitgym.configs import core_sections
+from flitgym.configs.composition import SIMULATION
+from flitgym.configs.policies import shipped_policies, shipped_policy
 from flitgym.experiments.benchmarks.records import Record, read_records
 from flitgym.experiments.benchmarks.scoring import Summary, standing_of
-from flitgym.experiments.benchmarks.suite import Suite, Task, load_suite
+from flitgym.experiments.benchmarks.suite import POLICIES, TUNING, Suite, load_suite
 from flitgym.experiments.benchmarks.text import overview, split
+from flitgym.experiments.benchmarks.transfer import count_of, worlds_of
 from flitgym.experiments.evaluation.tables import Table
 from flitgym.experiments.hardware.measure import rows_of
 from flitgym.simcore import Simulation
@@ -36,16 +38,13 @@ from flitgym.simcore import Simulation
 DOCS = Path(__file__).resolve().parent.parent
 SUITES = ("quick", "standard")
 ALL_SUITES = (*SUITES, "jobs", "changing", "random")
-# The best of these counts as the best adaptive baseline. They use only information that a router has.
-BASELINES = ("ugal", "ugal_l", "par", "q_adaptive", "dim_war", "omni_war")
-GOAL = 1.02  # times the best baseline's latency
 _PLACE = re.compile(
     r"(?P<begin><!-- table: (?P<name>\w+)(?P<words>[^\n]*?) -->\n)(?P<table>.*?)(?P<end><!-- end of table -->)",
     re.DOTALL,
 )
 _COMMENT = "<!-- table:"
 # Networks on which the leaderboard measures memory and cost: the first one that a policy played.
-_MEASURED_ON = ("dragonfly_342", "hyperx_64", "fat_tree_64", "torus_64", "dragonfly_342_sc22")
+_MEASURED_ON = ("dragonfly_156", "hyperx_80", "fat_tree_96", "torus_36")
 _SCENES = (
     "input_queued_minimal_uniform_0.6",
     "hpdc21_q_adaptive_uniform_0.6",
@@ -54,7 +53,10 @@ _SCENES = (
     "sc22_flit_crossbar_par_fft3d_and_halo3d",
 )
 # Headings of text columns.
-_TEXTS = {"policy", "suite", "in task", "network", "scene", "per router and packet"}
+_TEXTS = {
+    *("policy", "suite", "network", "scene", "per router and packet", "routing", "setting"),
+    *("networks of the training", "patterns and pairs of jobs of the training"),
+}
 
 Rows = list[list[str]]
 
@@ -81,22 +83,6 @@ def _records(suite: str) -> list[Record]:
     return [record for record in read_records(whole.results) if record.suite == whole.id]
 
 
-@cache
-def _means(suite: str) -> dict[tuple[str, str], float]:
-    """The scored measure by task and policy, as the mean over the seeds."""
-    kinds = {task.id: task.kind for task in _suite(suite).tasks}
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for record in _records(suite):
-        if record.task in kinds:
-            value = record.measures.get(SCORED[kinds[record.task]][0])
-            found[record.task, record.policy] += [] if value is None else [value]
-    return {key: float(np.mean(values)) for key, values in found.items() if values}
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %"
-
-
 # --- Suites ----------------------------------------------------------------------------------------------------------
 
 
@@ -110,6 +96,33 @@ def suites() -> str:
         numbers = (len(suite.tasks), train, len(suite.seeds), len(networks), len(_records(name)))
         rows.append([f"[`{suite.id}`](#suite-{name})", *(f"{number:,}" for number in numbers)])
     return markdown(("suite", "tasks", "to train on", "seeds", "networks", "recorded runs"), rows)
+
+
+def transfers() -> str:
+    """The training of every shipped policy, and the held-out tasks of all suites by what is new to it."""
+    rows = []
+    for policy in shipped_policies():
+        worlds = worlds_of(policy)
+        kinds = Counter[str]()
+        for name in ALL_SUITES:
+            kinds.update(count_of(policy, name))
+        families = Counter(shape[0] for shape in {world.shape for world in worlds})
+        cells = [", ".join(f"{number} `{family}`" for family, number in sorted(families.items()))]
+        cells.append(", ".join(f"`{name}`" for name in sorted({name for world in worlds for name in world.traffic})))
+        rows.append([f"`{policy}`", *cells, *(str(kinds[kind]) for kind in ("shape", "pattern", "family", "train"))])
+    heads = ("policy", "networks of the training", "patterns and pairs of jobs of the training")
+    return markdown([*heads, "new shape", "new pattern", "new family", "not new"], rows)
+
+
+def tuning() -> str:
+    """The fastest and the default setting of the tuned baselines."""
+    lines = list(csv.DictReader(TUNING.read_text().splitlines()))
+    rows = []
+    for name in dict.fromkeys(line["policy"] for line in lines):
+        own = [line for line in lines if line["policy"] == name]  # fastest first
+        params = ", ".join(f"`{key}={value}`" for key, value in json.loads(own[0]["params"]).items())
+        rows.append([f"`{name}`", f"`{POLICIES[name]['routing']}`", params, str(len(own)), own[0]["runs"]])
+    return markdown(("policy", "routing", "setting", "settings tried", "runs of each"), rows)
 
 
 # --- Scores ----------------------------------------------------------------------------------------------------------
@@ -132,21 +145,16 @@ def _rows_of(
 
 
 def scores(suite: str | None = None, policies: str | None = None) -> str:
-    """Scores on both sets of tasks, the lowest score of any task, and latency relative to the best known."""
+    """Scores on both sets of tasks, and comparisons with the best of the other policies."""
     heads, rows = _rows_of(overview, suite, policies)
-    last, best = heads.index("tasks") + 2, heads.index("/ best known")
-    table = [[*row[:last], row[best]] for row in rows]
-    columns = [*heads[:last], "latency / best known"]
-    for index in reversed([index for index, cells in enumerate(zip(*table, strict=True)) if set(cells) == {"-"}]):
-        columns.pop(index)  # no task to train on, or no latency
-        for row in table:
-            row.pop(index)
-    return markdown(columns, table)
+    if not rows:
+        return f"No results of version {_suite(suite or SUITES[0]).version} are recorded.\n"
+    return markdown(heads, rows)
 
 
-def kinds(suite: str | None = None, policies: str | None = None) -> str:
-    """Scores by kind of task."""
-    return markdown(*_rows_of(partial(split, key="kind"), suite, policies))
+def kinds(suite: str | None = None, policies: str | None = None, key: str = "kind") -> str:
+    """Scores by kind of task, or by another key of `split`."""
+    return markdown(*_rows_of(partial(split, key=key), suite, policies))
 
 
 def scoreboard(policies: str) -> str:
@@ -158,66 +166,46 @@ def scoreboard(policies: str) -> str:
         for summary in of.values():
             value = np.nan if summary is None else summary.by["set"]["held_out"].value
             cells.append("-" if np.isnan(value) else f"{value:.2f}")
-        last = of["standard"]
+        last = of["quick"]
         ratio = np.nan if last is None else last.latency_to_best
         cells.append("-" if np.isnan(ratio) else f"{ratio:.3f}")
         cells.append("-" if last is None else f"{last.played} of {last.of}")
         rows.append(cells)
-    return markdown(
-        ("policy", "`quick`", "`standard`", "`standard`: latency / best known", "tasks of `standard`"), rows
-    )
-
-
-def against_baselines(suite: str, policies: str) -> str:
-    """Mean latency below saturation relative to the best of `BASELINES` in each task."""
-    rows = []
-    for policy in policies.split(","):
-        ratios = _ratios(suite, policy)
-        worst = max(ratios, key=lambda task: ratios[task])
-        mean = float(np.exp(np.mean(np.log(list(ratios.values())))))
-        within = sum(ratio <= GOAL for ratio in ratios.values())
-        rows.append(
-            [f"`{policy}`", _percent(mean), f"{within} of {len(ratios)}", _percent(ratios[worst]), f"`{worst.name}`"]
-        )
-    return markdown(("policy", "mean", f"at most {100 * (GOAL - 1):.0f} % above", "worst", "in task"), rows)
-
-
-def _ratios(suite: str, policy: str) -> dict[Task, float]:
-    means = _means(suite)
-    tasks = [task for task in _suite(suite).tasks if task.kind == "below" and (task.id, policy) in means]
-    best = {task: min(means[task.id, name] for name in BASELINES if (task.id, name) in means) for task in tasks}
-    return {task: means[task.id, policy] / best[task] for task in tasks}
+    return markdown(("policy", "`quick`", "`standard`", "`quick`: latency / best known", "tasks of `quick`"), rows)
 
 
 # --- Leaderboard ------------------------------------------------------------------------------------------------------
 
 
 def leaderboard() -> str:
-    """One row per policy of `standard`: scores, cost of a decision and memory of a router."""
-    of = {suite: {summary.policy: summary for summary in _summaries(suite)} for suite in ALL_SUITES}
+    """One row per policy: held-out scores of the suites with results, cost of a decision and memory of a router."""
+    recorded = [suite for suite in ALL_SUITES if _records(suite)]
+    of = {suite: {summary.policy: summary for summary in _summaries(suite)} for suite in recorded}
     rows = []
-    for policy, summary in of["standard"].items():
-        cells = [f"`{policy}`" + ("" if summary.complete else "†")]
-        for suite in ALL_SUITES:
-            known = of[suite].get(policy)
-            value = np.nan if known is None else known.by["set"]["held_out"].value
-            cells.append("-" if np.isnan(value) else f"{value:.2f}")
-        rows.append([*cells, *_hardware(policy)])
-    heads = ["policy", *(f"`{suite}`" for suite in ALL_SUITES), "multiplications", "table values"]
+    for policy in dict.fromkeys(policy for known in of.values() for policy in known):
+        marks = "" if all(policy in known and known[policy].complete for known in of.values()) else "†"
+        values = [known[policy].by["set"]["held_out"].value if policy in known else np.nan for known in of.values()]
+        cells = ["-" if np.isnan(value) else f"{value:.2f}" for value in values]
+        rows.append([f"`{policy}`{marks}", *cells, *_hardware(policy)])
+    heads = ["policy", *(f"`{suite}`" for suite in recorded), "multiplications", "table values"]
     return markdown([*heads, "bytes per router", "network"], rows)
 
 
 def _hardware(policy: str) -> list[str]:
     """Multiplications and table values that a decision needs, bytes that a router keeps, and the network of both."""
-    played = {record.task for record in _records("standard") if record.policy == policy}
-    networks = {task.network: task for task in _suite("standard").tasks if task.id in played}
+    played = {(record.suite, record.task) for suite in ALL_SUITES for record in _records(suite)
+              if record.policy == policy}  # fmt: skip
+    suites = map(_suite, ALL_SUITES)
+    networks = {task.network: task for suite in suites for task in suite.tasks if (suite.id, task.id) in played}
     network = next((name for name in _MEASURED_ON if name in networks), next(iter(networks)))
     task = networks[network]
-    overrides = [word for word in task.overrides if not word.startswith("workload.")]  # of the job, not the network
-    simulation = Simulation(core_sections(compose([f"routing={policy}", *overrides])))
+    overrides = [word for word in task.overrides if word.startswith(("topology", "router"))]
+    entry = next(one for one in task.baselines if one.name == policy)
+    plain = SIMULATION.resolved([*overrides, f"routing={entry.routing}"], entry.settings)
+    simulation = Simulation(core_sections(plain))
     products = weights = 0
-    if policy in _shipped():
-        layers, header = load_policy(shipped_policy(policy))
+    if path := plain["routing"].get("path"):
+        layers, header = load_policy(path)
         products = int(header["slots"]) * sum(weight.size for weight, _ in layers)
         weights = sum(weight.size + bias.size for weight, bias in layers)
     values, size = 0, weights * np.dtype(np.float32).itemsize
@@ -232,18 +220,13 @@ def _hardware(policy: str) -> list[str]:
     return [f"{products:,}", f"{values:,}", f"{size:,}", f"`{network}`"]
 
 
-@cache
-def _shipped() -> set[str]:
-    return {path.stem for path in (DOCS.parent / "agents" / "policies").glob("*.safetensors")}
-
-
 # --- Other sources ---------------------------------------------------------------------------------------------------
 
 
 def shipped(policies: str) -> str:
     """Policies that come with flitgym (`all` of them), with observation and training command from their files."""
     rows = []
-    for policy in sorted(_shipped()) if policies == "all" else policies.split(","):
+    for policy in shipped_policies() if policies == "all" else policies.split(","):
         layers, header = load_policy(shipped_policy(policy))
         sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
         sees = (f"`{header['observation']}`", "-".join(map(str, sizes)), header["slots"], f"`{header['relation']}`")
@@ -291,7 +274,8 @@ MAKERS: dict[str, Callable[..., str]] = {
         scores,
         kinds,
         scoreboard,
-        against_baselines,
+        transfers,
+        tuning,
         leaderboard,
         shipped,
         readme,

@@ -34,34 +34,24 @@ class Record:
         return self.suite, self.task, self.policy, self.seed
 
 
-def lines_of(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The lines of a CSV file with these columns; an empty list if the file does not exist.
-
-    Raises:
-        DamagedError: the file cannot be read, or has other columns.
-    """
-    if not path.exists():
-        return []
-    with read_with_care(path), path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        if list(reader.fieldnames or ()) != list(columns):
-            raise DamagedError(path, f"its columns are not {','.join(columns)}")
-        return list(reader)
-
-
 def read_records(path: Path) -> list[Record]:
     """The records of a file; an empty list if the file does not exist.
 
     Raises:
         DamagedError: the file has other columns, or a line cannot be read.
     """
-    with read_with_care(path):
+    if not path.exists():
+        return []
+    with read_with_care(path), path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != (*_ABOUT, *NAMES):
+            raise DamagedError(path, f"its columns are not {','.join((*_ABOUT, *NAMES))}")
         return [
             Record(
                 **{key: line[key] for key in _ABOUT} | {"seed": int(line["seed"])},  # type: ignore[arg-type]
                 measures={name: float(line[name]) for name in NAMES if line[name]},
             )
-            for line in lines_of(path, (*_ABOUT, *NAMES))
+            for line in reader
         ]
 
 

@@ -25,11 +25,12 @@ LEAST_AHEAD = 0.1
 # A run counts as at most this many times better or worse than the reference. Otherwise an accepted load of 0 would be
 # infinitely worse, and means leave out infinite values.
 MOST_AHEAD = 1_000.0
+_CLOSE = (0.02, 0.05)
 
 
 @dataclass(frozen=True)
 class Played:
-    """The numbers of a policy in a task. All arrays are [seeds], with NaN for a missing run."""
+    """The numbers of a policy in a task. All arrays are [trainings x seeds], with NaN for a missing run."""
 
     task: Task
     policy: str
@@ -38,6 +39,7 @@ class Played:
     best: float  # mean `ahead` of the best known policy
     best_other: float  # the same for the best known policy among all others; NaN if there is none
     copies: int = 0  # runs that repeat another seed bit by bit, like the reference; they have no score
+    trainings: int = 1
 
     @property
     def scores(self) -> Values:
@@ -64,19 +66,25 @@ class Summary:
     played: int  # tasks in which every run has a value
     of: int  # all tasks
     unscored: int  # tasks with runs that have no score, because the reference has no value for their seeds
-    by: Mapping[str, Mapping[Any, Interval]]  # interquartile means of scores by `set`, `network` and `kind`
-    worst: tuple[Task, float] | None  # the task with the lowest mean score, and that score
-    # Geometric means over the tasks below saturation and with changes: the policy's mean latency divided by that of the
-    # reference, of the best known policy, and of the best known policy among all others.
-    latency_to_reference: float
+    by: Mapping[str, Mapping[Any, Interval]]  # interquartile means of scores by `set`, `network`, `kind`, `transfer`
+    trainings: tuple[float, ...]  # the scores on the held-out tasks of each training of a policy, if there are several
+    # Fractions of the held-out tasks in which the scored measure is at most 2 % and 5 % worse than that of the best
+    # known policy among all others, and the task with the largest factor.
+    within: tuple[float, ...]
+    worst: tuple[Task, float] | None
+    # Geometric mean over the tasks below saturation and with changes: the policy's mean latency divided by that of the
+    # best known policy.
     latency_to_best: float
-    worst_to_best: tuple[Task, float] | None  # the task with the largest ratio to the best known policy
-    latency_to_others: float
 
     @property
     def complete(self) -> bool:
         """Whether the policy played every task."""
         return self.played == self.of
+
+
+def policy_of(name: str) -> str:
+    """The name of the policy of a training: x of x#1."""
+    return name.partition("#")[0]
 
 
 def advantage(values: Values, reference: Values, more_is_better: bool) -> Values:
@@ -107,15 +115,20 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
         # The best known policy has the highest mean among those with a value for every seed of the reference.
         full = {name: own[there] for name, own in ahead.items() if there.any() and np.isfinite(own[there]).all()}
         means = {name: float(np.mean(own)) for name, own in full.items()}
-        for name in (name for name in policies if name in runs):
-            values = {key: _values(runs[name], suite, key) for key in dict.fromkeys((measure, *NAMES))}
+        for name in dict.fromkeys(policy_of(one) for one in policies if one in runs):
+            own_runs = [runs.get(one, {}) for one in policies if policy_of(one) == name]
+            number, measured = len(own_runs), dict.fromkeys((measure, *NAMES))
+            values = {key: np.concatenate([_values(one, suite, key) for one in own_runs]) for key in measured}
             values = {key: v for key, v in values.items() if key == measure or np.isfinite(v).any()}
-            mine = advantage(values[measure], reference, more)
+            mine = advantage(values[measure], np.tile(reference, number), more)
             copied = np.isfinite(mine)
-            copied[once(*(_states(runs.get(one, {}), suite) for one in (name, task.reference)))] = False
-            others = [mean for other, mean in means.items() if other != name]
+            states = [state for one in own_runs for state in _states(one, suite)]
+            copied[once(states, number * _states(runs.get(task.reference, {}), suite))] = False
+            others = [mean for other, mean in means.items() if policy_of(other) != policy_of(name)]
             scored, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
-            found.append(Played(task, name, values, scored, best, max(others, default=np.nan), int(copied.sum())))
+            found.append(
+                Played(task, name, values, scored, best, max(others, default=np.nan), int(copied.sum()), number)
+            )
     return found
 
 
@@ -128,11 +141,12 @@ def summarise(
 ) -> list[Summary]:
     """A summary per policy. Policies that played all tasks come first; both parts are ordered by score.
 
-    The intervals come from `resamples` resamples of a bootstrap.
+    The intervals come from `resamples` resamples of a bootstrap. The runs of all trainings of a policy count alike.
     """
-    groups = {key: list(dict.fromkeys(getattr(task, key) for task in tasks)) for key in ("network", "kind")}
+    keys = ("network", "kind", "transfer")
+    groups = {key: list(dict.fromkeys(getattr(task, key) for task in tasks)) for key in keys}
     summaries = []
-    for name in policies:
+    for name in dict.fromkeys(map(policy_of, policies)):
         own = [one for one in played if one.policy == name]
         scored = [one for one in own if np.isfinite(one.ahead).any()]
         by: dict[str, dict[Any, Interval]] = {}
@@ -143,9 +157,9 @@ def summarise(
                 for value, of in strata.items()
             }
         below = [one for one in scored if one.task.kind in ("below", "changing")]
-        others = [one for one in below if np.isfinite(one.best_other)]
-        scores = [(one.task, float(np.nanmean(one.scores))) for one in scored]
-        behind = [(one.task, _ratio([one.best - one.ahead])) for one in below]
+        held_out = [one for one in scored if one.task.set == "held_out" and np.isfinite(one.best_other)]
+        behind = [(one.task, _ratio([one.best_other - one.ahead])) for one in held_out]
+        close = [np.mean([ratio <= 1 + part for _, ratio in behind]) if behind else np.nan for part in _CLOSE]
         summaries.append(
             Summary(
                 policy=name,
@@ -153,14 +167,21 @@ def summarise(
                 of=len(tasks),
                 unscored=sum(one.unscored > 0 for one in own),
                 by=by,
-                worst=min(scores, key=itemgetter(1), default=None),
-                latency_to_reference=_ratio([-one.ahead for one in below]),
+                trainings=_of_trainings([one for one in scored if one.task.set == "held_out"]),
+                within=tuple(map(float, close)),
+                worst=max(behind, key=itemgetter(1), default=None),
                 latency_to_best=_ratio([one.best - one.ahead for one in below]),
-                worst_to_best=max(behind, key=itemgetter(1), default=None),
-                latency_to_others=_ratio([one.best_other - one.ahead for one in others]),
             )
         )
     return sorted(summaries, key=_rank)
+
+
+def _of_trainings(held_out: Sequence[Played]) -> tuple[float, ...]:
+    """The score of each training, if a policy has several."""
+    if not held_out or held_out[0].trainings == 1:
+        return ()
+    of = np.concatenate([one.scores.reshape(one.trainings, -1) for one in held_out], axis=1)
+    return tuple(interquartile_mean(own[np.isfinite(own)]) for own in of)
 
 
 def _ratio(behind: Sequence[Values]) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from ...configs import config_hash, unknown
 from ...simcore import ConfigError, __version__
 from ..evaluation.cells import Row
-from ..evaluation.plan import Policy, Trial, plan, policies_of
+from ..evaluation.plan import Policy, Trial, plan
 from ..evaluation.study import Conclusions, Measure, Results, Study, check_numbers
 from ..evaluation.tables import footnote, tables_of
 from ..running.one_run import prepare
@@ -17,8 +17,8 @@ from ..terminal.commandline import CommandError
 from ..terminal.tables import MISSING
 from .measures import check_windows, measures
 from .records import Record, merged, read_records, sources_of, write_records
-from .scoring import played_of, summarise
-from .suite import Suite, available, chosen, load_suite
+from .scoring import played_of, policy_of, summarise
+from .suite import Suite, available, chosen, load_suite, policies_by_name
 from .text import CANDIDATES, caption, footnotes, numbers, score_tables, task_cells
 
 _BASELINES = ("recorded", "run")
@@ -40,7 +40,7 @@ class Benchmark(Measure):
         check_numbers(given["confidence"], resamples=given["resamples"])
         self.given, self.whole = given, load_suite(given["suite"])
         self.suite, self.runs_baselines = chosen(self.whole, given["tasks"]), given["baselines"] == "run"
-        self.label, policies = self.suite.id, policies_of(given["routings"])
+        self.label, policies = self.suite.id, policies_by_name(given["routings"])
         for policy in policies:
             # The scale uses the recorded results of a baseline's name.
             if any(one.name == policy.name and one != policy for task in self.whole.tasks for one in task.baselines):
@@ -134,7 +134,9 @@ def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
     The multiplications of a decision among `CANDIDATES` candidates, and the bytes of a router's weights, tables and
     other state. `flitgym list cost` has all numbers, with the measured number of candidates.
     """
-    networks = {(trial.policy.name, trial.marks["task"].partition("/")[0]): trial.run for trial in reversed(trials)}
+    networks = {
+        (policy_of(trial.policy.name), trial.marks["task"].partition("/")[0]): trial.run for trial in reversed(trials)
+    }
     found: dict[str, tuple[str, str]] = {}
     for (policy, _), run in reversed(networks.items()):
         with suppress(ConfigError):  # another policy's network

@@ -1,10 +1,12 @@
 """A suite: named, versioned tasks, read from one YAML file (`suites/quick.yaml` explains every key)."""
 
 import csv
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,16 +18,22 @@ from ...simcore.plugins import entries
 from ..evaluation.plan import Policy, Scenario, check_axis, policies_of, refuse_twice
 
 SUITES = Path(__file__).parent / "suites"
+# The policies that only suites name, and the recorded tuning of some of them.
+POLICIES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("policies.yaml").read_text(encoding="utf-8"))
+TUNING = Path(__file__).with_name("tuning.csv")
 
 Kind = Literal["below", "above", "jobs", "cold_start", "recovery", "changing"]
 Set = Literal["train", "held_out"]
 SETS: tuple[Set, ...] = get_args(Set)
+# What is new in a held-out task, compared with all trainings of the shipped policies: see `transfer.transfer`.
+Transfer = Literal["train", "shape", "pattern", "family"]
+TRANSFERS: tuple[Transfer, ...] = get_args(Transfer)
 
 # The keys that hold loads are the kinds of the tasks with these loads.
 _LOADS: tuple[Kind, ...] = ("below", "above", "cold_start", "recovery", "changing")
 _OWN_WINDOWS = {"cold_start", "recovery", "changing"}
-_SUITE_KEYS = ("version", "seeds", "networks", "tasks", "about", "overrides", "drawn")
-_NETWORK_KEYS = ("overrides", "reference", "baselines")
+_SUITE_KEYS = ("version", "seeds", "networks", "tasks", "about", "overrides", "baselines", "drawn")
+_NETWORK_KEYS = ("overrides", "reference", "baselines", "set")
 _TASK_KEYS = (
     *("network", "set", "pattern", "workload", "name", "params", "version", "overrides", "reference", "baselines"),
     *_LOADS,
@@ -39,12 +47,17 @@ class Task:
     name: str  # <network>/<traffic>/<load> or <network>/<jobs>, with /cold_start, /recovery or /changing
     version: int
     kind: Kind
-    set: Set  # whether agents may train on it
+    transfer: str  # one of TRANSFERS, or held_out in a suite that does not say what is new
     network: str
     load: float | None  # None for jobs
     scenario: Scenario = field(compare=False)
     overrides: tuple[str, ...] = field(compare=False)  # of all its runs
     baselines: tuple[Policy, ...] = field(compare=False)  # whose results are recorded, the reference first
+
+    @property
+    def set(self) -> Set:
+        """Whether agents may train on it."""
+        return "train" if self.transfer == "train" else "held_out"
 
     @property
     def id(self) -> str:
@@ -84,6 +97,36 @@ class Suite:
         return self.path.with_suffix(".csv")
 
 
+def policies_by_name(entries: Sequence[Any]) -> list[Policy]:
+    """`policies_of` entries that may be names of `policies.yaml`, or one policy with the files of several trainings.
+
+    The trainings of the policy x are x#1, x#2 and so on.
+
+    Raises:
+        ConfigError: as `policies_of`.
+    """
+    found: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, Mapping) and isinstance(entry.get("routing"), list):
+            found += [{**entry, "name": f"{entry.get('name')}#{k}", "routing": word}
+                      for k, word in enumerate(entry["routing"], 1)]  # fmt: skip
+        else:
+            found.append(_named().get(str(entry), entry))
+    return policies_of(found)
+
+
+@cache
+def _named() -> dict[str, dict[str, Any]]:
+    fastest: dict[str, dict[str, Any]] = {}
+    with TUNING.open(newline="", encoding="utf-8") as file:
+        for line in sorted(csv.DictReader(file), key=lambda line: float(line["mean_ns"])):
+            fastest.setdefault(line["policy"], json.loads(line["params"]))
+    return {
+        name: {"name": name, "routing": entry["routing"], "params": fastest.get(name, entry.get("params"))}
+        for name, entry in POLICIES.items()
+    }
+
+
 def available() -> dict[str, Path]:
     """The suites that come with flitgym and with plugins, by name."""
     own = {path.stem: path for path in sorted(SUITES.glob("*.yaml"))}
@@ -91,7 +134,7 @@ def available() -> dict[str, Path]:
 
 
 def load_suite(word: str) -> Suite:
-    """The suite with a name (`quick`, `quick-v1`), or the suite in a `*.yaml` file.
+    """The suite with a name (`quick`, `quick-v2`), or the suite in a `*.yaml` file.
 
     Raises:
         ConfigError: the suite or its version does not exist, or the file is not a suite. The message names the file,
@@ -155,7 +198,9 @@ def _read(path: Path) -> Suite:
             for name in entry["network"] if isinstance(entry["network"], list) else [entry["network"]]:
                 if name not in networks:
                     raise ConfigError(unknown(f"{where}.network", str(name), networks, "network"))
-                tasks += _tasks(where, {**entry, "network": name}, networks[name], common)
+                shared = [one for one in data.get("baselines", ()) if one != networks[name]["reference"]]
+                network = {**networks[name], "baselines": [*shared, *networks[name].get("baselines", ())]}
+                tasks += _tasks(where, {**entry, "network": name}, network, common)
     except (AttributeError, TypeError) as error:
         raise ConfigError(f"{path}: not a suite: {error}") from error
     tasks.sort(key=lambda task: list(networks).index(task.network))
@@ -173,21 +218,24 @@ def _of_table(path: Path, drawn: Mapping[str, Any]) -> dict[str, Any]:
             networks[line["network"]] = {"overrides": line["overrides"], **own}
             words = (word.partition("=") for word in line["params"].split())
             params = {key: yaml.safe_load(value) for key, _, value in words}
-            of_line = {key: line[key] for key in ("network", "pattern")}
-            tasks.append({**of_line, "set": drawn["set"], "params": params, "below": [float(line["load"])]})
+            of_line = {key: line[key] for key in ("network", "pattern", "set")}
+            tasks.append({**of_line, "params": params, "below": [float(line["load"])]})
     return {"networks": networks, "tasks": tasks}
 
 
 def _words(section: Mapping[str, Any]) -> list[str]:
-    """The overrides of a section, given as a list or as a text."""
+    """The overrides of a section, given as a text or as a list, which may hold other lists."""
     given = section.get("overrides", [])
-    return given.split() if isinstance(given, str) else list(given)
+    if isinstance(given, str):
+        return given.split()
+    return [word for part in given for word in ([part] if isinstance(part, str) else part)]
 
 
 def _tasks(where: str, entry: Mapping[str, Any], network: Mapping[str, Any], common: Sequence[str]) -> list[Task]:
     """The tasks of an entry on a network, which differ only in the load."""
-    if entry["set"] not in SETS:
-        raise ConfigError(unknown(f"{where}.set", str(entry["set"]), SETS, "set"))
+    chosen_set, sets = network.get("set", entry["set"]), ("held_out", *TRANSFERS)
+    if chosen_set not in sets:
+        raise ConfigError(unknown(f"{where}.set", str(chosen_set), sets, "set"))
     if ("pattern" in entry) == ("workload" in entry):
         raise ConfigError(f"{where}: give either pattern or workload")
     kinds: list[Kind] = [kind for kind in _LOADS if kind in entry]
@@ -206,7 +254,7 @@ def _tasks(where: str, entry: Mapping[str, Any], network: Mapping[str, Any], com
     settings = {f"{group}.{key}": value for key, value in entry.get("params", {}).items()}
     both = {**network, **entry}
     try:
-        baselines = tuple(policies_of([both["reference"], *both.get("baselines", [])]))
+        baselines = tuple(policies_by_name([both["reference"], *both.get("baselines", [])]))
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
     overrides = (*common, *_words(network), *_words(entry))
@@ -217,7 +265,7 @@ def _tasks(where: str, entry: Mapping[str, Any], network: Mapping[str, Any], com
         shown = f"{name}{''.join(f' ({word})' for word in own)} on {entry['network']}"
         scenario = Scenario(shown, carried, entry[carried], settings)
         full = "/".join([entry["network"], name, *([] if load is None else [f"{load:g}"]), *own])
-        labels = (kind, entry["set"], entry["network"], load)
+        labels = (kind, chosen_set, entry["network"], load)
         return Task(full, entry.get("version", 1), *labels, scenario, overrides, baselines)
 
     return [task(kind, float(load)) for kind in kinds for load in entry[kind]] or [task("jobs")]

@@ -11,7 +11,7 @@ from ..metrics import Interval, mean_interval
 from ..terminal.tables import MISSING, interval_columns, interval_text
 from .measures import SCORED
 from .scoring import LEAST_AHEAD, Played, Summary
-from .suite import Suite, Task
+from .suite import Suite
 
 CANDIDATES = 4  # of the decision whose cost the overview shows
 _INCOMPLETE = "†"
@@ -19,6 +19,7 @@ _UNSCORED = "‡"
 TITLES = {
     **{"below": "below saturation", "above": "above saturation", "jobs": "jobs", "cold_start": "cold start"},
     **{"recovery": "failed link", "changing": "changes", "held_out": "held out", "train": "train"},
+    **{"shape": "new shape", "pattern": "new pattern", "family": "new family"},
 }
 _UNDER_TRAFFIC = ("latency_mean_ns", "latency_p99_ns", "accepted_load")
 # By kind of task: the numbers that the tables of tasks show.
@@ -30,8 +31,8 @@ _SHOWN = {
     "recovery": ("score", "recovery_ns", *_UNDER_TRAFFIC),
     "changing": ("score", "recovery_ns", *_UNDER_TRAFFIC),
 }
-_COLUMNS = ("policy", "task", "set", "network", "kind", "load", "metric", "scored", "value", "low", "high", "runs",
-            "missing")  # fmt: skip
+_COLUMNS = ("policy", "task", "set", "transfer", "network", "kind", "load", "metric", "scored", "value", "low", "high",
+            "runs", "missing")  # fmt: skip
 
 
 def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: float) -> str:
@@ -61,36 +62,40 @@ def score_tables(summaries: Sequence[Summary], costs: Mapping[str, Sequence[str]
     unknown = (MISSING, MISSING)
     lines = [[*line, *costs.get(one.policy, unknown)] for line, one in zip(table.lines, summaries, strict=True)]
     first = Table(table.title, [*table.heads, "cost, mult.", "bytes"], lines)
-    return [first, split(summaries, "network"), split(summaries, "kind")]
+    return [first, *(split(summaries, key) for key in ("transfer", "network", "kind"))]
 
 
 def overview(summaries: Sequence[Summary]) -> Table:
-    """The first table, with a line per policy."""
-    heads = [
-        *("policy", "held out", "train", "tasks", "lowest score"),
-        *("latency / reference", "/ best known", "worst / best known", "/ best recorded other"),
-    ]
-    lines = [
-        [
-            _name(one),
-            *(interval_text(one.by["set"][which], "{:.2f}") for which in ("held_out", "train")),
-            f"{one.played} of {one.of}" + (f", {one.unscored}{_UNSCORED}" if one.unscored else ""),
-            _at(one.worst),
-            *map(_ratio, (one.latency_to_reference, one.latency_to_best)),
-            _at(one.worst_to_best),
-            _ratio(one.latency_to_others),
-        ]
-        for one in summaries
-    ]
-    return Table("scores", heads, lines)
+    """The first table, with a line per policy and without empty columns."""
+    columns = {
+        "policy": [_name(one) for one in summaries],
+        "held out": [interval_text(one.by["set"]["held_out"], "{:.2f}") for one in summaries],
+        "within 2 %": [_share(one.within[0]) for one in summaries],
+        "within 5 %": [_share(one.within[1]) for one in summaries],
+        "worst / best other": [
+            MISSING if one.worst is None else f"{one.worst[1]:.2f} in {one.worst[0].name}" for one in summaries
+        ],
+        "trainings": [
+            f"{len(own)}: {min(own):.2f} to {max(own):.2f}" if (own := one.trainings) else MISSING for one in summaries
+        ],
+        "train": [interval_text(one.by["set"]["train"], "{:.2f}") for one in summaries],
+        "tasks": [
+            f"{one.played} of {one.of}" + (f", {one.unscored}{_UNSCORED}" if one.unscored else "") for one in summaries
+        ],
+        "latency / best known": [
+            MISSING if np.isnan(one.latency_to_best) else f"{one.latency_to_best:.3f}" for one in summaries
+        ],
+    }
+    columns = {head: column for head, column in columns.items() if set(column) != {MISSING}}
+    return Table("scores", list(columns), [list(line) for line in zip(*columns.values(), strict=True)])
 
 
 def split(summaries: Sequence[Summary], key: str) -> Table:
-    """The scores by `network` or by `kind` of task."""
+    """The scores by `network`, by `kind` of task, or by the `transfer` that a task tests."""
     values = list(summaries[0].by[key])
     lines = [[_name(one), *(interval_text(one.by[key][value], "{:.2f}") for value in values)] for one in summaries]
-    title = "by network" if key == "network" else "by kind of task"
-    return Table(title, ["policy", *(TITLES.get(value, value) for value in values)], lines)
+    titles = {"network": "by network", "kind": "by kind of task", "transfer": "by what is new"}
+    return Table(titles[key], ["policy", *(TITLES.get(value, value) for value in values)], lines)
 
 
 def task_cells(played: Sequence[Played], confidence: float) -> list[Cell]:
@@ -99,7 +104,7 @@ def task_cells(played: Sequence[Played], confidence: float) -> list[Cell]:
     for one in played:
         task, values = one.task, {"score": one.scores, **one.measures}
         title = f"{task.network}, {TITLES[task.kind]}"
-        point = {"network": title, "task": task.id, "set": TITLES[task.set]}
+        point = {"network": title, "task": task.id, "set": TITLES[task.transfer]}
         for name in _SHOWN[task.kind]:
             mean, gaps = mean_interval(values.get(name, one.ahead * np.nan), confidence), _gaps(one, name)
             cell = Cell(one.policy, point, name, mean, seeds=one.ahead.size - gaps, missing=gaps)
@@ -111,7 +116,10 @@ def numbers(played: Sequence[Played], summaries: Sequence[Summary], confidence: 
     """The rows of the CSV: one per measure and score of a task, and per aggregate."""
     lines: list[dict[str, Any]] = []
     for one in played:
-        task = {"task": one.task.id, **{key: getattr(one.task, key) for key in ("set", "network", "kind", "load")}}
+        task = {
+            "task": one.task.id,
+            **{key: getattr(one.task, key) for key in ("set", "transfer", "network", "kind", "load")},
+        }
         for name, values in {"score": one.scores, **one.measures}.items():
             counts = {"runs": int(np.isfinite(values).sum()), "missing": _gaps(one, name)}
             ends = _ends(mean_interval(values, confidence))
@@ -121,8 +129,9 @@ def numbers(played: Sequence[Played], summaries: Sequence[Summary], confidence: 
         of = {"policy": summary.policy}
         for key, intervals in summary.by.items():
             lines += [{**of, key: which, "metric": "score_iqm", **_ends(own)} for which, own in intervals.items()]
-        for name in ("latency_to_reference", "latency_to_best", "latency_to_others"):
-            lines.append({**of, "metric": name, **_ends(Interval(getattr(summary, name), np.nan, np.nan))})
+        shares = zip(("within_2", "within_5"), summary.within, strict=True)
+        for name, value in (("latency_to_best", summary.latency_to_best), *shares):
+            lines.append({**of, "metric": name, **_ends(Interval(value, np.nan, np.nan))})
         lines.append({**of, "metric": "tasks_played", "value": summary.played})
         lines.append({**of, "metric": "tasks_unscored", "value": summary.unscored})
     return [dict.fromkeys(_COLUMNS) | line for line in lines]
@@ -155,12 +164,8 @@ def _name(summary: Summary) -> str:
     return summary.policy + ("" if summary.complete else _INCOMPLETE)
 
 
-def _at(of: tuple[Task, float] | None) -> str:
-    return MISSING if of is None else f"{of[1]:.2f} in {of[0].name}"
-
-
-def _ratio(value: float) -> str:
-    return MISSING if np.isnan(value) else f"{value:.3f}"
+def _share(part: float) -> str:
+    return MISSING if np.isnan(part) else f"{part:.0%}"
 
 
 def _ends(interval: Interval) -> Mapping[str, float | None]:

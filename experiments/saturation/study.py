@@ -42,7 +42,9 @@ class Saturation(Comparison):
             axes = ([1.0], given["seeds"], study.directory)
             trials = plan(self.policies, self.scenarios, common, *axes)
             settings = {key: given[key] for key in ("precision", "confidence", "max_ns")}
-            searches += [search_of(trial, network, settings) for trial in trials]
+            for trial in trials:  # a search replaces the simulation
+                run = SATURATIONS.planned(trial.run, settings)
+                searches.append(replace(trial, run=run, marks={"network": network}))
         return searches
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
@@ -52,11 +54,6 @@ class Saturation(Comparison):
     def meaning(self, cells: Sequence[Cell]) -> str:
         """See `Comparison`."""
         return meaning(cells, self.given["precision"], self.given["confidence"])
-
-
-def search_of(trial: Trial, network: str, settings: Mapping[str, float]) -> Trial:
-    """The search in place of a simulation of a pattern at any load, with the settings of `SaturationKind`."""
-    return replace(trial, run=SATURATIONS.planned(trial.run, settings), marks={"network": network})
 
 
 def points_of(row: Row) -> Iterator[Measured]:

@@ -23,11 +23,12 @@ def test_tables_are_up_to_date(page: Path) -> None:
 
 
 def test_costs_of_the_leaderboard_by_hand() -> None:
-    # 18 other groups * 3 slots; a row has 6 local and 2 global ports, of 4 bytes each
-    assert tables._hardware("q_adaptive") == ["0", "8", f"{18 * 3 * 8 * 4:,}", "`dragonfly_342`"]
-    # two slots, 15-16-16-1 units
-    products, biases = 15 * 16 + 16 * 16 + 16, 16 + 16 + 1
-    assert tables._hardware("ugal_ml") == [f"{2 * products:,}", "0", f"{4 * (products + biases):,}", "`dragonfly_342`"]
+    # 12 other groups * 3 slots; a row has 3 local and 3 global ports, of 4 bytes each
+    assert tables._hardware("q_adaptive") == ["0", "6", f"{12 * 3 * 6 * 4:,}", "`dragonfly_156`"]
+    # eight slots, 15-32-32-1 units, and a table of 13 groups and 6 ports
+    products, biases = 15 * 32 + 32 * 32 + 32, 32 + 32 + 1
+    size = 4 * (products + biases + 13 * 6)
+    assert tables._hardware("dqn_dragonfly") == [f"{8 * products:,}", "6", f"{size:,}", "`dragonfly_156`"]
 
 
 def test_every_agent_has_a_row_and_a_page() -> None:

@@ -145,15 +145,38 @@ def test_summaries() -> None:
     assert new.by["kind"]["below"].value == pytest.approx(-1)
     # the mean drops the first and the last of six runs
     assert new.by["set"]["held_out"].value == pytest.approx((3 * -1 + d) / 4)
-    assert new.worst is not None
-    assert new.worst[1] == pytest.approx(-1)
-    assert new.latency_to_reference == pytest.approx(2)
     assert new.latency_to_best == pytest.approx(4)
-    assert new.worst_to_best is not None
-    assert new.worst_to_best[1] == pytest.approx(4)
-    assert new.latency_to_others == pytest.approx(4)
-    assert summaries["best"].latency_to_others == pytest.approx(0.5)  # the best of the other policies is the reference
-    assert summaries["reference"].latency_to_others == pytest.approx(2)
+    assert new.worst is not None
+    assert new.worst[1] == pytest.approx(4)
+    # the best of the other policies is the reference
+    assert summaries["best"].worst == (tasks[0], pytest.approx(0.5))
+
+
+def test_trainings_of_a_policy_are_one_policy() -> None:
+    tasks = [task("a"), task("b", which="train")]
+    times = {"reference": 100.0, "best": 50.0, "mine#1": 51.5, "mine#2": 25.0}
+    every = records({(name, policy): [time, time] for policy, time in times.items() for name in "ab"})
+    made = played(every, list(times)[:2], tasks)
+    summaries = {one.policy: one for one in summarise(made, tasks, list(times))}
+    mine = summaries["mine"]
+    assert (mine.played, mine.of, mine.complete) == (2, 2, True)
+    scores = [math.log(100 / time) / math.log(2) for time in (51.5, 25.0)]
+    assert mine.trainings == pytest.approx(scores)
+    assert mine.by["set"]["held_out"].value == pytest.approx(np.mean(scores))
+    assert (mine.within, summaries["reference"].within) == ((1.0, 1.0), (0.0, 0.0))
+    assert overview([mine]).lines[0][5] == "2: 0.96 to 2.00"
+
+
+def test_shares_close_to_the_best_other_policy() -> None:
+    tasks = [task("a"), task("b"), task("c", which="train")]
+    every = records({(name, policy): [time] * 2 for policy, times in
+                     {"reference": "100 100 100", "new": "101 104 999"}.items()
+                     for name, time in zip("abc", map(float, times.split()), strict=True)})  # fmt: skip
+    (_, new) = sorted(
+        summarise(played(every, ["reference"], tasks), tasks, ["reference", "new"]), key=lambda one: one.policy == "new"
+    )
+    assert new.within == (0.5, 1.0)
+    assert new.worst == (tasks[1], pytest.approx(1.04))  # c is not held out
 
 
 def test_a_missing_run_is_counted() -> None:
