@@ -100,9 +100,11 @@ void route(const Network& net, State& s, Batch& b) {
 
 std::vector<ParamSpec> params() {
   auto specs = seam_params();
+  for (ParamSpec& p : specs)
+    if (p.key == "relation") p.fallback = std::string(), p.doc += "; empty = that of the policy's file, or widest";
   specs.push_back(choice("path", "", {},
-                         "file of an exported policy, which then sets relation, slots, observation, network, "
-                         "activation, decisions and flowlet_gap_ns"));
+                         "file of an exported policy, which then sets slots, observation, network, activation, "
+                         "decisions, flowlet_gap_ns and, unless it is given, relation"));
   specs.push_back(
       choice("network", "slots", {"slots", "flat"},
              "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));
@@ -125,11 +127,13 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   seam->epsilon = given.real("epsilon");
   seam->temperature = given.real("temperature");
   const std::string& path = given.text("path");
-  Params effective = given;
+  const std::string& relation = given.text("relation");
+  Params effective = relation.empty() ? given.with({{"relation", std::string("widest")}}) : given;
   PolicyFile file;
   if (!path.empty()) {
     file = read_policy_file(path);
     Values stored = parameters_of(file, path);
+    if (!relation.empty()) stored["relation"] = relation;
     const Params valid("policy file " + path, params(), stored, net.seed);
     for (auto& [key, value] : stored) value = valid.value(key);
     // A parameter that contradicts the file would be ignored silently, so it is refused.
@@ -149,7 +153,7 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     } catch (const ConfigError& error) {
       if (path.empty()) throw;
       const std::string& where = effective.text("decisions");
-      throw ConfigError("policy file " + path + ", which says relation=" + effective.text("relation") +
+      throw ConfigError("policy file " + path + ", with relation=" + effective.text("relation") +
                         (where == "router" ? "" : " and decisions=" + where) +
                         ", does not run on this network: " + error.what());
     }

@@ -58,8 +58,9 @@ struct PickedPorts {
 };
 
 // Calls visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the
-// packet's source. Ports that lead nearer come first. A packet returns to the previous router only if no other port
-// leads nearer. It moves to a router that is not nearer only if it can continue from there without returning.
+// packet's source. Neighbours get a hop more: in a Slim Fly of q=5, they have no other path of three hops, so all their
+// packets would share one link. Ports that lead nearer come first. A packet returns to the previous router only if it
+// has no other port. It moves to a router that is not nearer only if it can continue from there without returning.
 //
 // The reason: a packet that moves back and forth ends where it began after two hops, but two VC classes higher. In that
 // class fewer packets wait for the same link, so a single packet gains. If all packets do the same, the load of the
@@ -72,15 +73,16 @@ inline void each_detour(const Head& at, u32 deroutes, Visit&& visit) {
   const Packet& p = at.packet;
   const Graph& g = graph_now(net, at.s);
   const u32 router = at.router, to = at.to, here = distance(net, g, router, to),
-            budget = distance(net, g, net.terminal_router[p.source], to) + deroutes;
+            minimal = distance(net, g, net.terminal_router[p.source], to),
+            more = deroutes + (deroutes > 0 && minimal == 1),
+            budget = std::min(minimal + more, net.routing_facts.max_hops);
   const u32 back = at.from_link() ? net.router_of_port(net.channels[net.port(router, at.in_port)].peer) : kNone;
   const auto next_of = [&](u32 from, u32 k) { return net.next_router(net.port(from, k)); };
-  bool any_nearer = false;
+  bool any = false;
   each_minimal(net, g, router, to, [&](u32 k) {
-    if (next_of(router, k) != back) visit(k, true), any_nearer = true;
+    if (next_of(router, k) != back) visit(k, true), any = true;
   });
-  if (!any_nearer) each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
-  if (p.hops + here > budget) return;
+  if (any && p.hops + here >= budget) return;
   const auto can_continue = [&](u32 next) {
     bool found = false;
     each_link(net, g, next, [&](u32 k) {
@@ -92,8 +94,9 @@ inline void each_detour(const Head& at, u32 deroutes, Visit&& visit) {
   each_link(net, g, router, [&](u32 k) {
     const u32 next = next_of(router, k), left = distance(net, g, next, to);
     if (left >= here && p.hops + 1u + left <= budget && next != back && (left == here || can_continue(next)))
-      visit(k, false);
+      visit(k, false), any = true;
   });
+  if (!any) each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
 }
 
 // [terminals] index of each terminal among those of its router.

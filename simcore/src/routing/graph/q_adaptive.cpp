@@ -4,10 +4,10 @@
 // router's table is a destination router, and a column is a port. A value is the estimated time in ns from the decision
 // here to arrival there.
 //
-// A packet's path may have up to `deroutes` hops more than the minimal path. It may spend them at any router. VC class
-// = hops done. As on a HyperX (routing/hyperx/q_adaptive.cpp), the clock starts with the decision, and the queue of a
-// port is added to the table's value. The router sees this queue itself, while feedback takes a round trip. Without the
-// queue all packets would rush to the port that was best a round trip ago.
+// A packet's path may have up to `deroutes` hops more than the minimal path, and one more between neighbours. It may
+// spend them at any router. VC class = hops done. As on a HyperX (routing/hyperx/q_adaptive.cpp), the clock starts with
+// the decision, and the queue of a port is added to the table's value. The router sees this queue itself, while
+// feedback takes a round trip. Without the queue all packets would rush to the port that was best a round trip ago.
 #include "simcore/routing/paths.hpp"
 #include "simcore/routing/q_table.hpp"
 
@@ -52,7 +52,8 @@ static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& r
   return setup_paths(params, net, rule);
 }
 static ParamSpec deroutes_param() {
-  return integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2");
+  return integer("deroutes", -1, -1, kMaxVcs, "hops",
+                 "hops allowed beyond those of the minimal path, and one more between neighbours; -1 = 2");
 }
 
 const Register<RoutingSpec> entry(declared<QAdaptive>({
