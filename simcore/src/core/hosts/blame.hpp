@@ -12,33 +12,45 @@
 // or stops waiting meanwhile corrects this by the rest of that time (ChannelAccount::sending_until).
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "core/stage/frame.hpp"
 
 namespace flitgym::workload {
 
 void account_stall(const Frame& f, u32 port);  // charges the time up to now on a stalled channel
 
+// Calls work() with the number of jobs. Most studies have two jobs, for which it is a constant of the compiler. Work
+// for two jobs has no branch on the number of packets, because it cannot be predicted.
+template <class Work>
+inline __attribute__((always_inline)) void with_jobs(const Network& net, Work work) {
+  if (net.accounted_jobs == 2) [[likely]]
+    work(std::integral_constant<u32, 2>());
+  else work(net.accounted_jobs);
+}
+
 // Cycles that the channel carries its present flit from now on, if a window is open.
 inline u32 charged_ahead(const Frame& f, const ChannelAccount& channel) {
-  return f.now < channel.sending_until && f.part.window.open ? channel.sending_until - f.now : 0;
+  return f.part.window.open ? std::max(channel.sending_until, f.now) - f.now : 0;
 }
 
 // All packets that are queued in the input VC begin (sign 1) or stop (sign -1) waiting for an output.
 inline void count_queue(Frame& f, u32 input_vc, u32 output, i32 sign) {
   State& s = f.s;
   if (s.ports[output].stalled) account_stall(f, output);
-  const u32 jobs = f.net.accounted_jobs;
-  const std::size_t row = std::size_t{output} * jobs;
-  const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
   const ChannelAccount& channel = s.job_channels[output];
   const u32 of = channel.job;
   const i64 cycles = i64{sign} * charged_ahead(f, channel);
-  for (u32 v = 0; v < jobs; v++) {
-    const u32 packets = queued[v];
-    if (packets == 0) continue;
-    s.job_waiting[row + v] += static_cast<u32>(sign) * packets;
-    if (cycles) s.wait_blame[(row + v) * jobs + of] += static_cast<u64>(cycles) * packets;
-  }
+  with_jobs(f.net, [&](auto jobs) __attribute__((always_inline)) {
+    const std::size_t row = std::size_t{output} * jobs;
+    const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
+    for (u32 v = 0; v < jobs; v++) {
+      if (jobs > 2 && queued[v] == 0) continue;
+      s.job_waiting[row + v] += static_cast<u32>(sign) * queued[v];
+      s.wait_blame[(row + v) * jobs + of] += static_cast<u64>(cycles) * queued[v];
+    }
+  });
 }
 
 // The packet enters an input VC, or the NIC that fills it.
@@ -67,19 +79,21 @@ inline __attribute__((always_inline)) void account_sent(Frame& f, u32 port, u32 
   const Network& net = f.net;
   State& s = f.s;
   if (net.is_nic(port)) return;
-  const u32 jobs = net.accounted_jobs, job = s.packets[packet_of(flit)].job;
-  const std::size_t row = std::size_t{port} * jobs;
-  const u32* const waiting = &s.job_waiting[row];
-  if (flit & kHead) s.job_waiting[row + job]--;
-  if (f.part.window.open) {
-    s.job_flits[row + job] += flits;
-    for (u32 v = 0; v < jobs; v++)
-      if (waiting[v]) s.wait_blame[(row + v) * jobs + job] += u64{waiting[v]} * cycles;
-  }
-  if (net.channels[port].kind != PortKind::kTerminal) {
-    u16& slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + job];
-    slots = static_cast<u16>(slots + flits);
-  }
+  const u32 job = s.packets[packet_of(flit)].job;
+  with_jobs(net, [&](auto jobs) __attribute__((always_inline)) {
+    const std::size_t row = std::size_t{port} * jobs;
+    const u32* const waiting = &s.job_waiting[row];
+    if (flit & kHead) s.job_waiting[row + job]--;
+    if (f.part.window.open) {
+      s.job_flits[row + job] += flits;
+      for (u32 v = 0; v < jobs; v++)
+        if (jobs <= 2 || waiting[v]) s.wait_blame[(row + v) * jobs + job] += u64{waiting[v]} * cycles;
+    }
+    if (net.channels[port].kind != PortKind::kTerminal) {
+      u16& slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + job];
+      slots = static_cast<u16>(slots + flits);
+    }
+  });
   ChannelAccount& channel = s.job_channels[port];
   channel.sending_until = f.now + cycles;
   channel.job = job;
