@@ -35,7 +35,7 @@ inline __attribute__((always_inline)) Hop hop_on(const Head& at, const typename 
 }
 
 template <class T>
-void legs_route(const Network& net, State& s, Batch& b) {
+static void legs_route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename T::Rule&>(*net.relation);
   u32* const intermediates = rule.intermediate.of(s);
   Congestion congestion(net, s, rule.measure);
@@ -58,7 +58,7 @@ void legs_route(const Network& net, State& s, Batch& b) {
 }
 
 template <class T>
-void legs_candidates(const Network& net, State& s, Batch& b) {
+static void legs_candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename T::Rule&>(*net.relation);
   const u32* const intermediates = rule.intermediate.of(s);
   list_requests(net, s, b, [&](const Head& at, auto&& offer) {
@@ -78,7 +78,7 @@ void legs_candidates(const Network& net, State& s, Batch& b) {
 
 // After a choice outside the routing, the packet is on the first path that has the chosen hop.
 template <class T>
-void legs_chosen(const Network& net, State& s, Batch& b, u32 i) {
+static void legs_chosen(const Network& net, State& s, Batch& b, u32 i) {
   const auto& rule = static_cast<const typename T::Rule&>(*net.relation);
   const Head at = head(net, s, b, i);
   u32& intermediate = rule.intermediate.of(s)[at.id];
@@ -108,6 +108,13 @@ RoutingSpec two_legs(RoutingSpec spec) {
 }
 
 // ---- Selections of a path ----
+
+// The n-th number that is not in block a or block b. Block k has the numbers k size .. (k + 1) size - 1.
+inline u32 outside(u32 n, u32 a, u32 b, u32 size = 1) {
+  if (n >= std::min(a, b) * size) n += size;
+  if (n >= std::max(a, b) * size) n += size;
+  return n;
+}
 
 // VAL takes the first path.
 template <class T>

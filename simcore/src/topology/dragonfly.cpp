@@ -183,8 +183,7 @@ const Register<TopologySpec> entry({
                     "routers_per_group"),
         },
     .wire = wire,
-    .small =
-        {{"terminals_per_router", i64{1}}, {"routers_per_group", i64{3}}, {"global_ports", i64{1}}, {"groups", i64{4}}},
+    .small = {{"terminals_per_router", 1}, {"routers_per_group", 3}, {"global_ports", 1}, {"groups", 4}},
 });
 
 }  // namespace flitgym::topology::dragonfly

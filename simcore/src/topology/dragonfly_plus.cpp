@@ -79,11 +79,11 @@ const Register<TopologySpec> entry({
             integer("links_per_group_pair", 0, 0, 65536, "", "0 = as many as the ports allow"),
         },
     .wire = wire,
-    .small = {{"terminals_per_leaf", i64{1}},
-              {"leaves_per_group", i64{2}},
-              {"spines_per_group", i64{2}},
-              {"global_ports", i64{1}},
-              {"groups", i64{3}}},
+    .small = {{"terminals_per_leaf", 1},
+              {"leaves_per_group", 2},
+              {"spines_per_group", 2},
+              {"global_ports", 1},
+              {"groups", 3}},
 });
 
 }  // namespace flitgym::topology::dragonfly_plus

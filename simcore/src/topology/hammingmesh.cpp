@@ -115,7 +115,7 @@ const Register<TopologySpec> entry({
                     "ports down for each port up of a leaf, in a tree of two levels; 1 = full bandwidth"),
         },
     .wire = wire,
-    .small = {{"board_width", i64{2}}, {"board_height", i64{1}}, {"boards_x", i64{2}}, {"boards_y", i64{2}}},
+    .small = {{"board_width", 2}, {"board_height", 1}, {"boards_x", 2}, {"boards_y", 2}},
 });
 
 }  // namespace flitgym::topology::hammingmesh

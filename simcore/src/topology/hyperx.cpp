@@ -53,7 +53,7 @@ const Register<TopologySpec> entry({
                 "number of leading dimensions with local channels; the others have global channels; -1 = all local"),
         },
     .wire = wire,
-    .small = {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
+    .small = {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", 1}},
 });
 
 }  // namespace

@@ -84,11 +84,7 @@ const Register<TopologySpec> entry({
                     "higher levels are global; -1 = all local"),
         },
     .wire = wire,
-    .small = {{"accelerators", i64{1}},
-              {"planes", i64{2}},
-              {"hosts_per_leaf", i64{2}},
-              {"leaves", i64{2}},
-              {"spines", i64{1}}},
+    .small = {{"accelerators", 1}, {"planes", 2}, {"hosts_per_leaf", 2}, {"leaves", 2}, {"spines", 1}},
 });
 
 }  // namespace flitgym::topology::multi_plane_fat_tree

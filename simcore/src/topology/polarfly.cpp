@@ -43,7 +43,7 @@ const Register<TopologySpec> entry({
                    "each router, so that traffic.adversarial sends all packets of a router to one other router"),
         },
     .wire = wire,
-    .small = {{"q", i64{2}}, {"terminals_per_router", i64{1}}},
+    .small = {{"q", 2}, {"terminals_per_router", 1}},
 });
 
 }  // namespace flitgym::topology::polarfly

@@ -128,7 +128,7 @@ const Register<TopologySpec> entry({
             integer("terminals_per_router", 0, 0, 256, "", "p; 0 = a third of the links q + 1 + d', rounded down"),
         },
     .wire = wire,
-    .small = {{"q", i64{2}}, {"supernode_degree", i64{0}}, {"terminals_per_router", i64{1}}},
+    .small = {{"q", 2}, {"supernode_degree", 0}, {"terminals_per_router", 1}},
 });
 
 }  // namespace flitgym::topology::polarstar

@@ -93,11 +93,11 @@ const Register<TopologySpec> entry({
                     "all local"),
         },
     .wire = wire,
-    .small = {{"nodes_per_pod", i64{2}},
-              {"rails", i64{2}},
-              {"spines", i64{2}},
-              {"leaves_per_spine", i64{2}},
-              {"cores", i64{1}},
+    .small = {{"nodes_per_pod", 2},
+              {"rails", 2},
+              {"spines", 2},
+              {"leaves_per_spine", 2},
+              {"cores", 1},
               {"leaf_order", "rail"}},
 });
 

@@ -133,7 +133,7 @@ const Register<TopologySpec> entry({
             seed_of("the random graph", "graph_seed"),
         },
     .wire = wire,
-    .small = {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},
+    .small = {{"routers", 12}, {"degree", 3}, {"terminals_per_router", 1}},
 });
 
 }  // namespace flitgym::topology::random_regular

@@ -68,7 +68,7 @@ const Register<TopologySpec> entry({
                     "p; 0 = half the links, rounded up, which balances the network"),
         },
     .wire = wire,
-    .small = {{"q", i64{3}}, {"terminals_per_router", i64{1}}},
+    .small = {{"q", 3}, {"terminals_per_router", 1}},
 });
 
 }  // namespace flitgym::topology::slim_fly

@@ -33,7 +33,7 @@ struct Head {
   bool arrived() const { return router == to; }
   bool from_link() const { return net.is_link(net.port(router, in_port)); }
 };
-inline Head head(const Network& net, State& s, const Batch& b, u32 i) {
+inline __attribute__((always_inline)) Head head(const Network& net, State& s, const Batch& b, u32 i) {
   Packet& p = s.packets[b.packet[i]];
   return {net, s, p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], b.now};
 }

@@ -17,23 +17,23 @@ enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 // A routing may have the default `auto`: the flits ahead of a packet at this router. With output queues, these are the
 // flits of all classes in the port's queue. Without output queues, these are the buffer slots in use downstream, of the
 // packet's own class.
-inline ParamSpec congestion_param(std::string fallback = "both") {
-  const bool automatic = fallback == "auto";
-  ParamSpec spec = choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
-                          "both = flits in the output queue plus slots in use downstream; output_queue = only the "
-                          "former; credits = only the latter (an input-queued router has no output queue)");
-  if (automatic)
-    spec.choices.push_back("auto"), spec.doc += "; auto = output_queue, or credits on a router without output queues";
+inline ParamSpec with_choice(ParamSpec spec, const std::string& value, const std::string& meaning) {
+  spec.choices.push_back(value);
+  spec.doc += "; " + value + " = " + meaning;
   return spec;
 }
-inline ParamSpec congestion_scope_param(std::string fallback) {
-  const bool automatic = fallback == "auto";
-  ParamSpec spec = choice("congestion_scope", std::move(fallback), {"port", "class", "vc"},
-                          "VCs that count: port = all VCs of the port, class = the VCs of the packet's VC class, vc = "
-                          "the emptiest VC of that class");
-  if (automatic)
-    spec.choices.push_back("auto"), spec.doc += "; auto = port, or class on a router without output queues";
-  return spec;
+inline ParamSpec congestion_param(const std::string& fallback = "both") {
+  const ParamSpec spec = choice("congestion", fallback, {"both", "output_queue", "credits"},
+                                "both = flits in the output queue plus slots in use downstream; output_queue = only "
+                                "the former; credits = only the latter (an input-queued router has no output queue)");
+  return fallback != "auto" ? spec
+                            : with_choice(spec, fallback, "output_queue, or credits on a router without output queues");
+}
+inline ParamSpec congestion_scope_param(const std::string& fallback) {
+  const ParamSpec spec = choice("congestion_scope", fallback, {"port", "class", "vc"},
+                                "VCs that count: port = all VCs of the port, class = the VCs of the packet's VC class, "
+                                "vc = the emptiest VC of that class");
+  return fallback != "auto" ? spec : with_choice(spec, fallback, "port, or class on a router without output queues");
 }
 inline ParamSpec allocation_param(std::string fallback = "sequential") {
   return choice("allocation", std::move(fallback), {"greedy", "sequential"},
@@ -42,11 +42,9 @@ inline ParamSpec allocation_param(std::string fallback = "sequential") {
                 "those of packets that have a route and still wait in an input buffer");
 }
 // For routings that compare two paths, which may leave by the same port.
-inline ParamSpec congestion_scope_of_paths_param(std::string fallback) {
-  ParamSpec spec = congestion_scope_param(std::move(fallback));
-  spec.choices.push_back("hybrid");
-  spec.doc += "; hybrid = port, but class where both paths leave by the same port (UGAL-L_VCH)";
-  return spec;
+inline ParamSpec congestion_scope_of_paths_param(const std::string& fallback) {
+  return with_choice(congestion_scope_param(fallback), "hybrid",
+                     "port, but class where both paths leave by the same port (UGAL-L_VCH)");
 }
 
 // Congestion of a port in flits, over all its VCs.
@@ -101,16 +99,12 @@ inline Occupancy congestion_of(const Params& params, const Network& net) {
 inline CongestionMeasure measure_of(const Params& params, const Network& net) {
   std::string scope = params.text("congestion_scope");
   if (scope == "auto") scope = net.router.output_depth > 0 ? "port" : "class";
-  return {congestion_of(params, net), scope == "port"    ? Scope::kPort
-                                      : scope == "class" ? Scope::kClass
-                                      : scope == "vc"    ? Scope::kVc
-                                                         : Scope::kHybrid};
-}
-// The same for a routing with the parameter `allocation`.
-inline CongestionMeasure allocating_measure_of(const Params& params, const Network& net) {
-  CongestionMeasure measure = measure_of(params, net);
-  measure.sequential = params.text("allocation") == "sequential";
-  return measure;
+  return {.parts = congestion_of(params, net),
+          .scope = scope == "port"    ? Scope::kPort
+                   : scope == "class" ? Scope::kClass
+                   : scope == "vc"    ? Scope::kVc
+                                      : Scope::kHybrid,
+          .sequential = params.values().contains("allocation") && params.text("allocation") == "sequential"};
 }
 
 // The congestion that the decisions of a batch see. Sequential allocation includes the promised flits of the router

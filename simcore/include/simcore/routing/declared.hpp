@@ -38,8 +38,7 @@ struct Offered {
 
 template <class R>
 inline const typename R::Rule& rule_of(const Network& net) {
-  static const typename R::Rule none{};
-  return net.relation ? static_cast<const typename R::Rule&>(*net.relation) : none;
+  return static_cast<const typename R::Rule&>(*net.relation);
 }
 template <class Rule>
 inline const CongestionMeasure& measure_in(const Rule& rule) {
@@ -49,16 +48,12 @@ inline const CongestionMeasure& measure_in(const Rule& rule) {
 }
 
 template <class R>
-struct FactOf {
-  using Type = NoFact;
-};
+auto offered_by() {
+  if constexpr (requires { typename R::Fact; }) return Offered<typename R::Fact>{};
+  else return Offered<>{};
+}
 template <class R>
-  requires requires { typename R::Fact; }
-struct FactOf<R> {
-  using Type = typename R::Fact;
-};
-template <class R>
-using OfferedBy = Offered<typename FactOf<R>::Type>;
+using OfferedBy = decltype(offered_by<R>());
 
 // The index at which a packet begins to compare n equal candidates. It rotates by packet and differs between routers.
 // If all routers used the same turn for a packet, packets would use only few of the minimal paths.
@@ -78,7 +73,7 @@ inline u32 lightest(const Head& at, const typename R::Rule& rule, const Congesti
 }
 
 template <class R>
-void route_declared(const Network& net, State& s, Batch& b) {
+static void route_declared(const Network& net, State& s, Batch& b) {
   const auto& rule = rule_of<R>(net);
   if constexpr (requires(const Head& at) { R::begin(at, rule); })
     for (u32 i = 0; i < b.count; i++) R::begin(head(net, s, b, i), rule);
@@ -94,7 +89,7 @@ void route_declared(const Network& net, State& s, Batch& b) {
 }
 
 template <class R>
-void candidates_declared(const Network& net, State& s, Batch& b) {
+static void candidates_declared(const Network& net, State& s, Batch& b) {
   const auto& rule = rule_of<R>(net);
   list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
     R::offer(at, rule, [&](u32 port, u32 vc_class, const auto&...) { offer(port, vc_class); });

@@ -41,6 +41,22 @@ inline u32 pick_one(Pick pick, const Head& at, const Congestion& congestion, con
   return pick == Pick::kPacket ? turn : congestion.least(at.router, offered, n, turn, offered.hop[0].vc_class);
 }
 
+// The selection of a routing with the parameters `ports` and `allocation`.
+struct PickedPorts {
+  struct Rule : ComponentData {
+    Pick pick = Pick::kPacket;
+    CongestionMeasure measure;
+  };
+  static void read(const Params& params, const Network& net, Rule& rule) {
+    rule.pick = pick_of(params);
+    rule.measure = measure_of(params, net);
+    rule.measure.sequential &= rule.pick == Pick::kQueue;
+  }
+  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
+    return pick_one(rule.pick, at, congestion, offered);
+  }
+};
+
 // Calls visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the
 // packet's source. Ports that lead nearer come first. A packet returns to the previous router only if no other port
 // leads nearer. It moves to a router that is not nearer only if it can continue from there without returning.
@@ -78,6 +94,13 @@ inline void each_detour(const Head& at, u32 deroutes, Visit&& visit) {
     if (left >= here && p.hops + 1u + left <= budget && next != back && (left == here || can_continue(next)))
       visit(k, false);
   });
+}
+
+// [terminals] index of each terminal among those of its router.
+inline std::vector<u32> places_at_routers(const Network& net) {
+  std::vector<u32> place, count(net.routers);
+  for (const u32 router : net.terminal_router) place.push_back(count[router]++);
+  return place;
 }
 
 // VC class = hops done. If failures have lengthened the path of a packet, the packet stays in the last class.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "simcore/graph.hpp"
 #include "simcore/routing/declared.hpp"
 
 namespace flitgym::routing {
@@ -17,8 +18,6 @@ struct QRule : ComponentData {
   u32 max_hops = 0;    // q_routing
   u32 candidates = 0;  // random ports compared with the minimal port; 0: all ports
   LearnedTable table;
-  std::vector<u16> ports;       // [routers, columns] used columns of each router, in order
-  std::vector<u16> port_count;  // [routers]
 };
 
 // Reads the parameters that all table routings share.
@@ -44,11 +43,10 @@ inline std::vector<ParamSpec> q_adaptive_params() {
 
 // The parameters of the routings after descriptions (dragonfly/q_adaptive_corrected.cpp, q_hierarchical.cpp).
 inline std::vector<ParamSpec> described_params(std::string q_thld2) {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "", std::move(q_thld2)));
-  specs.push_back(integer("candidates", 1, 0, 8, "",
-                          "number of random allowed ports that are compared with the minimal port; 0 = all of them"));
-  return specs;
+  return joined(q_adaptive_params(),
+                {real("q_thld2", 0.35, -1e9, 1e9, "", std::move(q_thld2)),
+                 integer("candidates", 1, 0, 8, "",
+                         "number of random allowed ports that are compared with the minimal port; 0 = all of them")});
 }
 inline void read_described(const Params& params, QRule& rule) {
   read_rates(params, rule);
@@ -58,13 +56,11 @@ inline void read_described(const Params& params, QRule& rule) {
 
 // The parameters of q_adaptive where queues add to the estimates.
 inline std::vector<ParamSpec> q_adaptive_params_with_queues() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
-                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
-                       "the table alone"));
-  specs.push_back(congestion_param("auto"));
-  specs.push_back(congestion_scope_param("auto"));
-  return specs;
+  return joined(q_adaptive_params(),
+                {real("queue_weight", 4, 0, 1e6, "",
+                      "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
+                      "the table alone"),
+                 congestion_param("auto"), congestion_scope_param("auto")});
 }
 
 inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();
@@ -106,12 +102,6 @@ inline void q_learn(const Network& net, State& s, u32 port, u32 row, float targe
   q_update(rule.table.row(s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
 }
 
-// The ports of a table alone: the least value of a row, and the gain of its port over the minimal port. The gain is
-// compared with a product, since (a - b) / a < t is a - b < t a.
-inline Operations row_operations(const Network& net, double) {
-  const double columns = net.feedback.columns;
-  return {.multiplications = 1, .additions = 1, .comparisons = columns + 1, .reads = columns};
-}
 // Where queues add to the estimates: a product and a sum per candidate, and two least values.
 inline Operations row_and_queue_operations(const Network&, double candidates) {
   return {.multiplications = candidates + 1,
@@ -120,9 +110,15 @@ inline Operations row_and_queue_operations(const Network&, double candidates) {
           .reads = candidates};
 }
 
-inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
-  return net.first_link[router] +
-         rule.ports[std::size_t{router} * rule.table.columns + below(bits, rule.port_count[router])];
+// The port of a random link. draw(n) is a random number below n.
+template <class Draw>
+inline u32 random_link(const Network& net, const Graph& g, u32 router, Draw&& draw) {
+  u32 links = 0, port = kNone;
+  each_link(net, g, router, [&](u32) { links++; });
+  each_link(net, g, router, [&, left = u32{draw(links)}](u32 k) mutable {
+    if (left-- == 0) port = k;
+  });
+  return port;
 }
 
 // Columns of the ports that a packet may take besides its minimal port.
@@ -203,11 +199,6 @@ inline Learned prefer(const Head& at, const QueuedRule& rule, const float* row, 
   return {leaves ? best : minimal, estimate};
 }
 
-inline bool is_column(const Network& net, u32 router, u32 column) {
-  const u32 k = net.first_link[router] + column;
-  return k < net.radix && net.is_link(net.port(router, k));
-}
-
 // Routings of the Dragonfly count columns from the first port behind the terminals. It must be a link on every router.
 inline void need_links_behind(const Network& net, const std::string& routing, u32 terminals) {
   for (u32 r = 0; r < net.routers; r++)
@@ -220,21 +211,13 @@ inline void need_links_behind(const Network& net, const std::string& routing, u3
 // Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
                         void (*initialise)(const Network&, State&)) {
-  MemoryShape shape;
-  shape.name = "q_table";
-  shape.meaning = std::move(meaning);
-  shape.rows = rows;
-  shape.columns = net.link_span;
-  shape.initialise = initialise;
   net.learns = true;
   net.update = kQUpdate;
-  net.feedback = rule.table = declare_table(net, std::move(shape));
-  const u32 columns = rule.table.columns;
-  rule.ports.assign(std::size_t{net.routers} * columns, 0);
-  rule.port_count.assign(net.routers, 0);
-  for (u32 r = 0; r < net.routers; r++)
-    for (u32 c = 0; c < columns; c++)
-      if (is_column(net, r, c)) rule.ports[std::size_t{r} * columns + rule.port_count[r]++] = static_cast<u16>(c);
+  net.feedback = rule.table = declare_table(net, {.name = "q_table",
+                                                  .meaning = std::move(meaning),
+                                                  .rows = rows,
+                                                  .columns = net.link_span,
+                                                  .initialise = initialise});
 }
 
 template <class Estimate>  // float estimate(router, row, port)
@@ -245,7 +228,9 @@ void fill_table(const Network& net, State& s, Estimate estimate) {
       worked(4 * table.stride);
       float* values = table.row(s, r, row);
       for (u32 c = 0; c < table.stride; c++) {
-        values[c] = c < table.columns && is_column(net, r, c) ? estimate(r, row, net.first_link[r] + c) : kUnreachable;
+        const u32 k = net.first_link[r] + c;
+        const bool link = c < table.columns && k < net.radix && net.is_link(net.port(r, k));
+        values[c] = link ? estimate(r, row, k) : kUnreachable;
       }
     }
 }

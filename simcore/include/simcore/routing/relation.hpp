@@ -2,6 +2,8 @@
 // on any topology. Any routing that lists its candidates also serves as a relation.
 #pragma once
 
+#include <algorithm>
+
 #include "simcore/registry.hpp"
 #include "simcore/routing/choice.hpp"
 #include "simcore/state.hpp"
@@ -10,6 +12,16 @@ namespace flitgym::routing {
 
 std::vector<ParamSpec> relation_params();  // relation and the parameters of relations
 
+// The lists of routings that share most parameters.
+inline std::vector<ParamSpec> joined(std::vector<ParamSpec> specs, const std::vector<ParamSpec>& more) {
+  specs.insert(specs.end(), more.begin(), more.end());
+  return specs;
+}
+inline std::vector<ParamSpec> without(std::vector<ParamSpec> specs, const std::string& key) {
+  std::erase_if(specs, [&](const ParamSpec& p) { return p.key == key; });
+  return specs;
+}
+
 // Reads these parameters and sets up the network's relation; returns its facts.
 RoutingFacts take_relation(const Params&, Network&);
 
@@ -17,11 +29,8 @@ RoutingFacts take_relation(const Params&, Network&);
 // missing.
 template <class Spec>
 inline bool runs_on(const Spec& spec, const Network& net) {
-  if (net.damaged && !spec.graph) return false;
-  if (spec.topologies.empty()) return true;
-  for (const std::string& name : spec.topologies)
-    if (name == net.topology_name) return true;
-  return false;
+  return (spec.graph || !net.damaged) &&
+         (spec.topologies.empty() || std::ranges::count(spec.topologies, net.topology_name) > 0);
 }
 
 // The setup of a component whose data is a rule, from RoutingFacts kSetup(const Params&, Network&, Rule&).

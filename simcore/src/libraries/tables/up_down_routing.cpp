@@ -59,7 +59,7 @@ std::vector<u32> ranks(const tables::ChannelGraph& g) {
 RoutingFacts setup(const Params& params, Network& net, UpDown::Rule& rule) {
   const std::string& pick = params.text("legal_ports");
   rule.pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   rule.measure.sequential &= rule.pick == Pick::kQueue;
   rule.place = places(ranks(tables::channel_graph(net)));
   u32 longest = 0;

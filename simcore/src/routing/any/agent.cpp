@@ -5,15 +5,13 @@
 
 namespace flitgym::routing::any::agent {
 
-namespace {
-
-void route(const Network&, State&, Batch&) {
+static void route(const Network&, State&, Batch&) {
   throw CoreError(
       "routing=agent: decisions come from outside the core; call collect() and apply() instead of run(), or use "
       "flitgym.env");
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
+static RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
   auto seam = std::make_shared<Seam>();
   net.seam = seam;
   return build_seam(params, net, *seam);
@@ -28,7 +26,5 @@ const Register<RoutingSpec> entry({
     .decider = Decider::kSlots,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::any::agent

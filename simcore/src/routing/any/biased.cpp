@@ -6,12 +6,9 @@
 
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
-#include "simcore/registry.hpp"
-#include "simcore/routing/congestion.hpp"
+#include "simcore/routing/declared.hpp"
 
 namespace flitgym::routing::any::biased {
-
-namespace {
 
 struct Rule : ComponentData {
   CongestionMeasure measure;
@@ -19,14 +16,14 @@ struct Rule : ComponentData {
 };
 
 // Hops of the path that begins with a port. A path of a source may lead through an intermediate router.
-u32 hops_by(const Network& net, const State& s, const Graph& graph, u32 packet, u32 router, u32 local, u32 to) {
+static u32 hops_by(const Network& net, const State& s, const Graph& graph, u32 packet, u32 router, u32 local, u32 to) {
   const u32 next = net.next_router(net.port(router, local));
   const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
   return 1 + (middle == kNone ? distance(net, graph, next, to)
                               : distance(net, graph, next, middle) + distance(net, graph, middle, to));
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   const auto& rule = static_cast<const Rule&>(*net.routing);
   const Graph& graph = graph_now(net, s);
@@ -52,27 +49,20 @@ void route(const Network& net, State& s, Batch& b) {
   settle_decisions(net, s, b);
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   auto seam = std::make_shared<Seam>();
-  auto rule = std::make_shared<Rule>();
   net.seam = seam;
-  rule->measure = measure_of(params, net);
-  data = rule;
-  MemoryShape shape;
-  shape.name = "biases";
-  shape.meaning = "biased: flits added to non-minimal candidates, destination region x 1";
-  shape.rows = net.topology->regions(net);
-  shape.lowest = -std::numeric_limits<double>::max();
-  rule->biases = declare_table(net, shape);
+  rule.measure = measure_of(params, net);
+  rule.biases = declare_table(net, {.name = "biases",
+                                    .meaning = "biased: flits added to non-minimal candidates, destination region x 1",
+                                    .rows = net.topology->regions(net),
+                                    .lowest = -std::numeric_limits<double>::max()});
   return build_seam(params, net, *seam);
 }
 
-std::vector<ParamSpec> params() {
-  std::vector<ParamSpec> specs = seam_params();
-  for (ParamSpec& spec : specs)
-    if (spec.key == "observation") spec.fallback = std::string("progress");
-  specs.push_back(congestion_param("both"));
-  specs.push_back(congestion_scope_param("port"));
+static std::vector<ParamSpec> params() {
+  auto specs = joined(seam_params(), {congestion_param("both"), congestion_scope_param("port")});
+  std::ranges::find(specs, "observation", &ParamSpec::key)->fallback = std::string("progress");
   return specs;
 }
 
@@ -80,11 +70,9 @@ const Register<RoutingSpec> entry({
     .name = "biased",
     .summary = "minimal or non-minimal, by the local queues and a bias per router and region that an agent sets",
     .params = params(),
-    .setup = setup,
+    .setup = with_rule<setup>,
     .route = route,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::any::biased

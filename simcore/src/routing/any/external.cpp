@@ -5,42 +5,33 @@
 
 namespace flitgym::routing::any::external {
 
-namespace {
-
-void route(const Network&, State&, Batch&) {
+static void route(const Network&, State&, Batch&) {
   throw CoreError(
       "routing=external: decisions come from outside the core; call collect() and apply() instead of run()");
 }
 
 // Keeps feedback for the agent outside the core: the values that a learning routing would learn from.
-void keep_feedback(const Network& net, State& s, u32 port, u32 row, float target) {
+static void keep_feedback(const Network& net, State& s, u32 port, u32 row, float target) {
   partition(s, net.partition_of(net.router_of_port(port))).feedback_received.push_back({port, row, target});
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
+static RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
   net.learns = params.boolean("feedback");
   return take_relation(params, net);
-}
-
-std::vector<ParamSpec> params() {
-  auto specs = relation_params();
-  specs.push_back(flag("feedback", false,
-                       "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
-                       "estimates, and feedback() lists those that have arrived"));
-  return specs;
 }
 
 const Register<RoutingSpec> entry({
     .name = "external",
     .summary = "an agent outside the core chooses among all candidates",
-    .params = params(),
+    .params = joined(relation_params(),
+                     {flag("feedback", false,
+                           "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
+                           "estimates, and feedback() lists those that have arrived")}),
     .setup = setup,
     .route = route,
     .learn = keep_feedback,
     .decider = Decider::kCandidates,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::any::external

@@ -6,14 +6,12 @@
 
 namespace flitgym::routing::any::random {
 
-namespace {
-
 // log(1 / slots), as constants so that every build has the same values.
 constexpr float kLogOneIn[] = {0,           0,           -0.69314718f, -1.0986123f, -1.3862944f, -1.6094379f,
                                -1.7917595f, -1.9459101f, -2.0794415f,  -2.1972246f, -2.3025851f, -2.3978953f,
                                -2.4849066f, -2.5649494f, -2.6390573f,  -2.7080502f, -2.7725887f};
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   make_decisions(net, s, b);
   for (u32 j = 0; j < b.decisions.count; j++) {
     const Packet& p = s.packets[b.packet[b.decisions.request[j]]];
@@ -23,7 +21,7 @@ void route(const Network& net, State& s, Batch& b) {
   settle_decisions(net, s, b);
 }
 
-RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
+static RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
   auto seam = std::make_shared<Seam>();
   net.seam = seam;
   return build_seam(params, net, *seam);
@@ -37,7 +35,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::any::random

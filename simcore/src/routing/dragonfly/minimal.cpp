@@ -2,14 +2,11 @@
 // hop, class 1 in the destination group. Within class 0, local channels come before global channels, and class 1 never
 // leads back to class 0. So there is no dependency cycle.
 #include "simcore/routing/relation.hpp"
-#include "simcore/state.hpp"
 #include "simcore/topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::minimal {
 
-namespace {
-
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const u32 count = b.count;
   const Packet* const packets = s.packets.data();
@@ -22,7 +19,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
+static RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
   return {.classes = 2, .max_hops = 3, .minimal = true};
 }
 
@@ -35,7 +32,5 @@ const Register<RoutingSpec> entry({
     .candidates = only_candidate<route>,
     .operations = [](const Network&, double) { return Operations{}; },
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::minimal

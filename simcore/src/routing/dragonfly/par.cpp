@@ -12,8 +12,6 @@
 
 namespace flitgym::routing::dragonfly::par {
 
-namespace {
-
 constexpr LegClasses kAtSource = {1, 0, 2, 3, 4}, kLater = {1, 3, 2, 3, 4};
 
 struct Par : Legs<true, kAtSource> {
@@ -52,7 +50,5 @@ const Register<RoutingSpec> entry(dragonfly_legs<Par>({
     .params = diversion_params(2, false),
     .setup = with_rule<legs_setup<true, 5, 7>>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::par

@@ -10,17 +10,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simcore/error.hpp"
-#include "simcore/routing/q_table.hpp"
-#include "simcore/topology/dragonfly.hpp"
+#include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::q_adaptive {
 
-namespace {
-
-u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
-  const u32 d = destination_group < own_group ? destination_group : destination_group - 1;
-  return d * df.p + net.terminal_port[p.source];
+static u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
+  return number_among_others(own_group, destination_group) * df.p + net.terminal_port[p.source];
 }
 
 // The generator of the authors' simulator (sst-core, rng/xorshift.cc). With a small seed and three words of 0, its
@@ -42,20 +37,18 @@ struct Rule : QRule {
 };
 
 // The chosen port, or with probability epsilon a random port.
-u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32 router, u32 port) {
+static u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32 router, u32 port) {
+  const auto any = [&](auto&& draw) { return random_link(net, *net.graphs[0], router, draw); };
+  if (!rule.authors())
+    return explores(net, s, rule, p) ? any([&](u32 n) { return below(route_draw(net, p, 1), n); }) : port;
   if (!(rule.epsilon > 0) || s.part.totals.frozen) return port;
-  if (!rule.authors()) {
-    if (unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
-  } else if (const XorShift generator = rule.generator(s, router); generator.uniform() < rule.epsilon) {
-    const u32 column = generator.next() % rule.port_count[router];
-    port = net.first_link[router] + rule.ports[std::size_t{router} * rule.table.columns + column];
-  }
-  return port;
+  const XorShift generator = rule.generator(s, router);
+  return generator.uniform() < rule.epsilon ? any([&](u32 n) { return generator.next() % n; }) : port;
 }
 
 // Local port to a random other router of the group.
-u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
-                      u32 router) {
+static u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
+                             u32 router) {
   if (!rule.authors()) return df.p + below(route_draw(net, p, 2), df.a - 1);
   const u32 own = router % df.a;
   for (u32 draws = 0; draws < 1000; draws++)
@@ -64,8 +57,8 @@ u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const R
 }
 
 // Decision at the source router: the best port if it beats the minimal port by at least q_thld1 (relative).
-u32 from_source(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
-                const float* row, float least, u32 k_min) {
+static u32 from_source(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
+                       const float* row, float least, u32 k_min) {
   const float q_min_port = row[k_min - df.p];
   u32 port = k_min;
   if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.q_thld1))
@@ -75,8 +68,8 @@ u32 from_source(const Network& net, State& s, const Dragonfly& df, const Rule& r
 
 // Decision at the first router of an intermediate group: a random local port if it beats the minimal port by at least
 // q_thld2 (relative).
-u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
-                      const float* row, u32 k_min) {
+static u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
+                             u32 router, const float* row, u32 k_min) {
   if (df.is_global(k_min) || df.a < 2) return k_min;
   const u32 k_random = random_local_port(net, s, df, rule, p, router);
   const float q_min_port = row[k_min - df.p], q_random = row[k_random - df.p];
@@ -92,8 +85,8 @@ struct Lookup {
 constexpr u32 kBlock = 16;  // requests
 
 // The table exceeds the inner caches. So the rows of a block of requests are prefetched before the first row is read.
-void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first, u32 count,
-             Lookup* lookup) {
+static void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first,
+                    u32 count, Lookup* lookup) {
   const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
   const float* const table = rule.table.row(s, 0, 0);
   const Packet* const packets = s.packets.data();
@@ -108,8 +101,8 @@ void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rul
   }
 }
 
-void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b, u32 i,
-            const Lookup& lookup) {
+static void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b, u32 i,
+                   const Lookup& lookup) {
   const u32 router = b.router[i];
   Packet& p = s.packets[b.packet[i]];
   PacketDetail& detail = s.details[b.packet[i]];
@@ -139,12 +132,11 @@ void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule,
   detail.value = value;
   if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), lookup.destination_group);
   b.out_port[i] = static_cast<u16>(port);
-  // Ejection keeps the VC of the last hop.
-  b.out_class[i] = router == lookup.to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+  b.out_class[i] = static_cast<u16>(class_of(p, router == lookup.to));
 }
 
 // The order of a router's decisions affects its generator, so it must not depend on the order of events.
-void route_in_order(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b) {
+static void route_in_order(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b) {
   std::vector<u32> order(b.count);
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](u32 i, u32 k) { return b.input_vc[i] < b.input_vc[k]; });
@@ -155,7 +147,7 @@ void route_in_order(const Network& net, State& s, const Dragonfly& df, const Rul
   }
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
   if (rule.authors()) return route_in_order(net, s, df, rule, b);
@@ -167,69 +159,49 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-void initialise(const Network& net, State& s) {
-  const Dragonfly& df = as_dragonfly(net);
-  const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
-    const u32 d = row / df.p, group = d < df.group(router) ? d : d + 1;
-    const u32 peer = net.channels[net.port(router, port)].peer;
-    const bool direct = df.is_global(port) && df.group(net.router_of_port(peer)) == group;
-    return direct ? global : global + local;
-  });
+// A new memory holds zeros.
+static void seed_generators(const Network& net, State& s) {
+  for (u32 r = 0; r < net.routers; r++) static_cast<const Rule&>(*net.routing).generator(s, r).word[0] = r + 1;
 }
 
-Kept<u32> declare_generators(Network& net) {
-  MemoryShape shape;
-  shape.name = "xorshift";
-  shape.meaning = "words x, y, z and w of each router's random number generator";
-  shape.per = Per::kRouter;
-  shape.columns = 4;
-  shape.initialise = [](const Network& network, State& s) {
-    const auto& rule = static_cast<const Rule&>(*network.routing);
-    for (u32 r = 0; r < network.routers; r++) {
-      const XorShift generator = rule.generator(s, r);
-      std::fill_n(generator.word, 4, 0u);
-      generator.word[0] = r + 1;
-    }
-  };
-  return declare<u32>(net, shape);
-}
-
-RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   read_rates(params, rule);
   rule.q_thld2 = params.real("q_thld2");
   need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
   shape_table(net, rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
-              "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
-  if (params.text("generator") == "xorshift") rule.generators = declare_generators(net);
-  RoutingFacts facts{5, 5};
-  facts.marks = true;
-  return facts;
+              "q_adaptive: (destination group without own, source slot) x non-terminal port", estimate_by_links);
+  if (params.text("generator") == "xorshift")
+    rule.generators = declare<u32>(net, {.name = "xorshift",
+                                         .meaning = "words x, y, z and w of each router's random number generator",
+                                         .per = Per::kRouter,
+                                         .columns = 4,
+                                         .initialise = seed_generators});
+  return {.classes = 5, .max_hops = 5, .marks = true};
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "",
-                       "relative gain of a random local port below which the first router of an intermediate group "
-                       "keeps the minimal port; large = always"));
-  specs.push_back(
-      choice("generator", "counter", {"counter", "xorshift"},
-             "random numbers: counter = draws of the seed and the packet; xorshift = a generator per "
-             "router, seeded as in the authors' code, with which a router explores in the first decisions"));
-  return specs;
+// The least value of a row, and the gain of its port over the minimal port. The gain is compared with a product, since
+// (a - b) / a < t is a - b < t a.
+static Operations row_operations(const Network& net, double) {
+  const double columns = net.feedback.columns;
+  return {.multiplications = 1, .additions = 1, .comparisons = columns + 1, .reads = columns};
 }
 
 const Register<RoutingSpec> entry({
     .name = "q_adaptive",
     .summary = "two-level Q-table per router, at most five hops (Kang et al., HPDC 2021)",
     .topologies = {"dragonfly"},
-    .params = params(),
+    .params = joined(
+        q_adaptive_params(),
+        {real("q_thld2", 0.35, -1e9, 1e9, "",
+              "relative gain of a random local port below which the first router of an intermediate group keeps the "
+              "minimal port; large = always"),
+         choice("generator", "counter", {"counter", "xorshift"},
+                "random numbers: counter = draws of the seed and the packet; xorshift = a generator per router, seeded "
+                "as in the authors' code, with which a router explores in the first decisions")}),
     .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
     .operations = row_operations,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::q_adaptive

@@ -17,20 +17,17 @@
 //   column  non-terminal port
 //   value   estimated time in ns from this input buffer to arrival in the destination group
 // VC class = router-to-router hops done. The longest path is local, global, local, local, global, local.
-#include "simcore/routing/q_table.hpp"
-#include "simcore/topology/dragonfly.hpp"
+#include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::q_adaptive_corrected {
 
-namespace {
-
-u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
+static u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
   const u32 stage = own_group != df.group(net.terminal_router[p.source]);
-  const u32 d = destination_group < own_group ? destination_group : destination_group - 1;
-  return (stage * (df.g - 1) + d) * df.p + net.terminal_port[p.source];
+  return (stage * (df.g - 1) + number_among_others(own_group, destination_group)) * df.p + net.terminal_port[p.source];
 }
 
-ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 group, PortKind in_kind, u32 k_min) {
+static ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 group, PortKind in_kind,
+                           u32 k_min) {
   const u32 locals = df.a - 1, columns = net.link_span;
   if (in_kind == PortKind::kTerminal) return {0, columns};
   if (group == df.group(net.terminal_router[p.source]))
@@ -38,7 +35,7 @@ ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u3
   return in_kind == PortKind::kGlobal && !df.is_global(k_min) ? ColumnRange{0, locals} : ColumnRange{};
 }
 
-void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i) {
+static void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i) {
   const u32 router = b.router[i];
   Packet& p = s.packets[b.packet[i]];
   PacketDetail& detail = s.details[b.packet[i]];
@@ -62,35 +59,22 @@ void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule
   }
   if (detail.value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), destination_group);
   b.out_port[i] = static_cast<u16>(port);
-  // Ejection keeps the VC of the last hop.
-  b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+  b.out_class[i] = static_cast<u16>(class_of(p, router == to));
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
   for (u32 i = 0; i < b.count; i++) decide(net, s, df, rule, b, i);
 }
 
-// The values of Q-adaptive.
-void initialise(const Network& net, State& s) {
-  const Dragonfly& df = as_dragonfly(net);
-  const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
-    const u32 d = row / df.p % (df.g - 1), group = d < df.group(router) ? d : d + 1;
-    const u32 peer = net.channels[net.port(router, port)].peer;
-    const bool direct = df.is_global(port) && df.group(net.router_of_port(peer)) == group;
-    return direct ? global : global + local;
-  });
-}
-
-RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_described(params, rule);
   need_links_behind(net, "q_adaptive_corrected", as_dragonfly(net).p);
   shape_table(net, rule, 2 * (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive_corrected: (source or intermediate group, destination group without own, source slot) x "
               "non-terminal port",
-              initialise);
+              estimate_by_links);
   return {6, 6};
 }
 
@@ -105,7 +89,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .learn = q_learn,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::q_adaptive_corrected

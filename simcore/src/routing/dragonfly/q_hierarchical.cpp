@@ -19,18 +19,11 @@
 // the group, and all others train the row between groups. A report holds the value of the port that the packet takes.
 #include <algorithm>
 
-#include "simcore/graph.hpp"
-#include "simcore/routing/q_table.hpp"
-#include "simcore/topology/dragonfly.hpp"
+#include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::q_hierarchical {
 
-namespace {
-
-u32 row_between(u32 own_group, u32 destination_group) {
-  return destination_group < own_group ? destination_group : destination_group - 1;
-}
-u32 row_within(const Dragonfly& df, u32 to) { return df.g - 1 + df.place_of[to]; }
+static u32 row_within(const Dragonfly& df, u32 to) { return df.g - 1 + df.place_of[to]; }
 
 struct Step {
   u32 port;
@@ -39,8 +32,8 @@ struct Step {
 };
 
 // Towards router `goal` of the same group. The phase kToIntermediate marks the first hop of a detour.
-Pick within(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router, u32 goal,
-            bool decides) {
+static Pick within(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
+                   u32 goal, bool decides) {
   const float* const row = rule.table.row(s, router, row_within(df, goal));
   const u32 direct = df.local_port(router, goal) - df.p;
   const ColumnRange range = decides ? ColumnRange{0, df.a - 1} : ColumnRange{};
@@ -51,8 +44,8 @@ Pick within(const Network& net, State& s, const Dragonfly& df, const QRule& rule
 }
 
 // The packet is in its destination group, at another router than its last one or at this router.
-Step in_destination_group(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
-                          u32 to, PortKind in_kind) {
+static Step in_destination_group(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p,
+                                 u32 router, u32 to, PortKind in_kind) {
   Step step{net.terminal_port[p.destination], 0.0f, row_within(df, to)};
   if (router != to) {
     const Pick best = within(net, s, df, rule, p, router, to, in_kind != PortKind::kLocal);
@@ -64,11 +57,11 @@ Step in_destination_group(const Network& net, State& s, const Dragonfly& df, con
 }
 
 // The packet is in its source group or in an intermediate group.
-Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router, u32 to,
-                    PortKind in_kind) {
+static Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
+                           u32 to, PortKind in_kind) {
   const u32 group = df.group(router), destination_group = df.group(to),
             k_min = df.towards(net, router, to, df.turn(net, router, p));
-  const float* const row = rule.table.row(s, router, row_between(group, destination_group));
+  const float* const row = rule.table.row(s, router, number_among_others(group, destination_group));
   const u32 goal = df.is_global(k_min) ? router : net.router_of_port(net.channels[net.port(router, k_min)].peer);
   if (group == df.group(net.terminal_router[p.source])) {
     const u32 first = in_kind == PortKind::kTerminal ? 0 : df.a - 1;
@@ -91,7 +84,7 @@ Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRu
   return {df.p + best.column, std::max(0.0f, row[k_min - df.p] - (direct - best.value)), kNone};
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
   for (u32 i = 0; i < b.count; i++) {
@@ -106,16 +99,15 @@ void route(const Network& net, State& s, Batch& b) {
     detail.value = back.kind == PortKind::kTerminal ? -1.0f : step.value;
     if (detail.value >= 0) {
       const u32 from = df.group(net.router_of_port(back.peer));
-      detail.row = step.row == kNone || from != df.group(router) ? row_between(from, group) : step.row;
+      detail.row = step.row == kNone || from != df.group(router) ? number_among_others(from, group) : step.row;
     }
     b.out_port[i] = static_cast<u16>(step.port);
-    // Ejection keeps the VC of the last hop.
-    b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+    b.out_class[i] = static_cast<u16>(class_of(p, router == to));
   }
 }
 
 // Times of the allowed paths without queues.
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   const Dragonfly& df = as_dragonfly(net);
   const auto hop = [&](u32 router, u32 port) { return static_cast<float>(hop_ns(net, net.port(router, port))); };
   const auto peer = [&](u32 router, u32 port) { return net.router_of_port(net.channels[net.port(router, port)].peer); };
@@ -145,7 +137,7 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_described(params, rule);
   const Dragonfly& df = as_dragonfly(net);
   need_links_behind(net, "q_hierarchical", df.p);
@@ -166,7 +158,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .learn = q_learn,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::q_hierarchical

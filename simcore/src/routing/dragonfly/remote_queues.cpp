@@ -13,7 +13,7 @@ constexpr float kMost = 65536;
 constexpr u32 kMostHops = 64;
 
 // The first hop by `port`, and then the minimal path.
-double seen_by(const Network& net, const State& s, const Asked& asked, u32 port) {
+static double seen_by(const Network& net, const State& s, const Asked& asked, u32 port) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
   u32 router = asked.router, congestion = 0, hops = 0;
@@ -28,17 +28,17 @@ double seen_by(const Network& net, const State& s, const Asked& asked, u32 port)
   return static_cast<double>(congestion) * hops;
 }
 
-void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
+static void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   using namespace routing::dragonfly;
   const auto* const oracle = dynamic_cast<const OracleRule*>(net.relation.get());
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
     double seen = 0;
     if (oracle && k > 0) {  // slot k leads through the k-th group that the relation draws
       const Dragonfly& df = as_dragonfly(net);
-      const Ends e = ends(net, df, asked.packet);
-      const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group,
-                                                 routing::route_draw(net, asked.packet, k - 1));
-      seen = seen_through(net, s, df, *oracle, asked.packet, asked.router, df.group(middle), e);
+      const u32 from = df.group(net.terminal_router[asked.packet.source]);
+      const u32 middle =
+          random_router_elsewhere(net, df, from, df.group(asked.to), routing::route_draw(net, asked.packet, k - 1));
+      seen = seen_through(net, s, *oracle, asked.packet, asked.router, df.group(middle));
     } else {
       seen = seen_by(net, s, asked, asked.ports[k]);
     }

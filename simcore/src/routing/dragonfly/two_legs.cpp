@@ -14,8 +14,6 @@
 
 namespace flitgym::routing::dragonfly::two_legs {
 
-namespace {
-
 const Register<RoutingSpec> valiant_group(dragonfly_legs<Legs<false, LegClasses{0, 0, 1, 1, 2}, true>>({
     .name = "valiant_group",
     .summary = "through a random group (VALg)",
@@ -38,7 +36,5 @@ const Register<RoutingSpec> ugal_router(dragonfly_legs<Legs<true, LegClasses{0, 
     .params = diversion_params(2, false),
     .setup = with_rule<legs_setup<true, 4, 6>>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::two_legs

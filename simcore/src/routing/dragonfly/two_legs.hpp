@@ -18,20 +18,7 @@ struct LegClasses {
 
 // A uniformly random router outside the packet's source and destination group; kNone if there is none.
 inline u32 random_router_elsewhere(const Network& net, const Dragonfly& df, u32 group_a, u32 group_b, u64 bits) {
-  if (df.g < 3) return kNone;
-  const u32 low = group_a < group_b ? group_a : group_b, high = group_a < group_b ? group_b : group_a;
-  u32 router = below(bits, net.routers - 2 * df.a);
-  if (router >= low * df.a) router += df.a;
-  if (router >= high * df.a) router += df.a;
-  return router;
-}
-
-struct Ends {
-  u32 source_group, destination_group, destination_router;
-};
-inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
-  const u32 to = net.terminal_router[p.destination];
-  return {df.group(net.terminal_router[p.source]), df.group(to), to};
+  return df.g < 3 ? kNone : outside(below(bits, net.routers - 2 * df.a), group_a, group_b, df.a);
 }
 
 // Next hop of a packet on a leg. Begins the second leg at the intermediate. kByRouter: the intermediate is a router,
@@ -67,7 +54,6 @@ inline u32 port_to(const Head& at, u32 middle) {
 
 struct UgalRule : Diversion {
   CongestionMeasure measure;
-  bool whole_path = false;  // ugal_global only
 };
 
 // Compares the minimal path with the path through `middle`, by the local queues of their first hops.

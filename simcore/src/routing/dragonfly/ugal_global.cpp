@@ -5,26 +5,22 @@
 
 namespace flitgym::routing::dragonfly::ugal_global {
 
-namespace {
-
 struct Oracle : Legs<false, LegClasses{0, 1, 1, 1, 2}> {
   using Rule = OracleRule;
   static Leg decide(const Head& at, const Rule& rule, const Congestion&, const Leg& now) {
-    const Dragonfly& df = as_dragonfly(at.net);
-    const Ends e = ends(at.net, df, at.packet);
     Leg best{kMinimal, now.middle};
     double least = -1;
     detours(at, rule, [&](const Leg& leg) {
-      const double q = seen_through(at.net, at.s, df, rule, at.packet, at.router, leg.middle, e);
+      const double q = seen_through(at.net, at.s, rule, at.packet, at.router, leg.middle);
       if (least < 0 || q < least) least = q, best.middle = leg.middle;
     });
-    if (least >= 0 && rule.diverts(seen_on_minimal_path(at.net, at.s, df, rule, at.packet, at.router, e), least))
+    if (least >= 0 && rule.diverts(seen_on_minimal_path(at.net, at.s, rule, at.packet, at.router), least))
       best.phase = kToIntermediate;
     return best;
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
   read_diversion(params, rule);
   rule.measure = {congestion_of(params, net), Scope::kPort};
   rule.whole_path = params.text("scope") == "path";
@@ -32,23 +28,15 @@ RoutingFacts setup(const Params& params, Network& net, OracleRule& rule) {
   return {.classes = 3, .max_hops = 5, .marks = true, .remote = true};
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = diversion_params(1, true);
-  // The oracle measures whole channels.
-  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; });
-  specs.push_back(choice(
-      "scope", "source_group", {"source_group", "path"},
-      "queues that it sees: source_group = global channels of the source group; path = every channel of both paths"));
-  return specs;
-}
-
 const Register<RoutingSpec> entry(dragonfly_legs<Oracle>({
     .name = "ugal_global",
     .summary = "minimal or through a random group, by local and remote queues: an oracle (UGAL-G)",
-    .params = params(),
+    // The oracle measures whole channels.
+    .params = joined(without(diversion_params(1, true), "congestion_scope"),
+                     {choice("scope", "source_group", {"source_group", "path"},
+                             "queues that it sees: source_group = global channels of the source group; path = every "
+                             "channel of both paths")}),
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly::ugal_global

@@ -5,15 +5,18 @@
 
 namespace flitgym::routing::dragonfly {
 
-struct OracleRule : UgalRule {};  // only of ugal_global
+struct OracleRule : UgalRule {
+  bool whole_path = false;
+};
 
 struct Seen {
   u32 congestion = 0, hops = 0;
 };
 
 // Walks from `router` to `group`, or to the router `to` if one is given. Sums the congestion that the oracle sees.
-inline Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p,
-                 u32& router, u32 group, u32 to) {
+inline Seen walk(const Network& net, const State& s, const OracleRule& rule, const Packet& p, u32& router, u32 group,
+                 u32 to) {
+  const Dragonfly& df = as_dragonfly(net);
   const u32 home = df.group(router);
   Seen seen;
   while (df.group(router) != group || (to != kNone && router != to)) {
@@ -29,17 +32,19 @@ inline Seen walk(const Network& net, const State& s, const Dragonfly& df, const 
 }
 
 // Congestion of the minimal path from `router`, times its hops if the rule says so.
-inline double seen_on_minimal_path(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule,
-                                   const Packet& p, u32 router, const Ends& e) {
-  const Seen direct = walk(net, s, df, rule, p, router, e.destination_group, e.destination_router);
+inline double seen_on_minimal_path(const Network& net, const State& s, const OracleRule& rule, const Packet& p,
+                                   u32 router) {
+  const u32 to = net.terminal_router[p.destination];
+  const Seen direct = walk(net, s, rule, p, router, as_dragonfly(net).group(to), to);
   return direct.congestion * (rule.hop_weighted ? direct.hops : 1.0);
 }
 
 // The same for the path through `group`.
-inline double seen_through(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule,
-                           const Packet& p, u32 router, u32 group, const Ends& e) {
-  const Seen there = walk(net, s, df, rule, p, router, group, kNone);
-  const Seen on = walk(net, s, df, rule, p, router, e.destination_group, e.destination_router);
+inline double seen_through(const Network& net, const State& s, const OracleRule& rule, const Packet& p, u32 router,
+                           u32 group) {
+  const u32 to = net.terminal_router[p.destination];
+  const Seen there = walk(net, s, rule, p, router, group, kNone);
+  const Seen on = walk(net, s, rule, p, router, as_dragonfly(net).group(to), to);
   return (there.congestion + (rule.whole_path ? on.congestion : 0)) * (rule.hop_weighted ? there.hops + on.hops : 1.0);
 }
 

@@ -12,8 +12,6 @@
 
 namespace flitgym::routing::dragonfly_plus::fpar {
 
-namespace {
-
 struct Rule : ComponentData {
   u32 threshold_flits = 0;
   bool notified = false;
@@ -22,7 +20,7 @@ struct Rule : ComponentData {
 
 // Flits that wait at a port. Used slots downstream include the flits and credits of a round trip, which a link at full
 // rate has in flight. They do not count.
-u32 waiting(const Network& net, const Rule& rule, u32 port, u32 flits) {
+static u32 waiting(const Network& net, const Rule& rule, u32 port, u32 flits) {
   if (rule.measure.parts == Occupancy::kOutputQueue) return flits;
   const Channel& channel = net.channels[port];
   const u32 cycles = net.hop_cycles(port) + net.delays[net.channels[channel.peer].credit_line];
@@ -31,7 +29,7 @@ u32 waiting(const Network& net, const Rule& rule, u32 port, u32 flits) {
 }
 
 // Flits that wait at a spine's best link to the destination's group.
-u32 beyond_spine(const Position& at, const Rule& rule, u32 port) {
+static u32 beyond_spine(const Position& at, const Rule& rule, u32 port) {
   const u32 spine = at.net.next_router(at.net.port(at.router, port));
   u32 least = ~0u;
   at.df.each_across(spine, at.to_group, [&](u32 k) {
@@ -42,8 +40,8 @@ u32 beyond_spine(const Position& at, const Rule& rule, u32 port) {
 }
 
 // The port with the fewest waiting flits. `notified`: a leaf counts the spine's queue where it is the longer one.
-Best shortest(const Position& at, const Congestion& congestion, const Rule& rule, const Offered<>& ports,
-              bool notified) {
+static Best shortest(const Position& at, const Congestion& congestion, const Rule& rule, const Offered<>& ports,
+                     bool notified) {
   Best best;
   for (u32 n = 0; n < ports.count && best.congestion > 0; n++) {
     const Hop& hop = ports.hop[(turn_of(at.packet, at.router, ports.count) + n) % ports.count];
@@ -55,7 +53,7 @@ Best shortest(const Position& at, const Congestion& congestion, const Rule& rule
   return best;
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.relation);
   route_by_congestion(net, s, b, rule.measure, [&](const Head& from, const Congestion& congestion) {
     const Position at(from);
@@ -70,10 +68,10 @@ void route(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   rule.threshold_flits = params.count("threshold_flits");
   rule.notified = params.text("notifications") == "instant";
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   return {.classes = kClasses, .max_hops = kMostHops, .remote = rule.notified};
 }
 
@@ -92,7 +90,5 @@ const Register<RoutingSpec> entry({
     .candidates = list_paths<true>,
     .widest = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly_plus::fpar

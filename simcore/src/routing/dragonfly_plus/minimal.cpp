@@ -6,26 +6,15 @@
 
 namespace flitgym::routing::dragonfly_plus::minimal {
 
-namespace {
-
-struct Minimal {
-  struct Rule : ComponentData {
-    graph::Pick pick = graph::Pick::kPacket;
-    CongestionMeasure measure;
-  };
+struct Minimal : graph::PickedPorts {
   template <class Out>
   static void offer(const Head& at, const Rule&, Out&& out) {
     as_dragonfly_plus(at.net).each_minimal_port(at.router, at.to, [&](u32 k) { out(k, 0u); });
   }
-  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
-    return graph::pick_one(rule.pick, at, congestion, offered);
-  }
 };
 
-RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
-  rule.pick = graph::pick_of(params);
-  rule.measure = allocating_measure_of(params, net);
-  rule.measure.sequential &= rule.pick == graph::Pick::kQueue;
+static RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
+  Minimal::read(params, net, rule);
   return {.classes = 1, .max_hops = kMinimalHops, .minimal = true};
 }
 
@@ -39,7 +28,5 @@ const Register<RoutingSpec> entry({
     .route = route_declared<Minimal>,
     .candidates = list_paths<false>,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly_plus::minimal

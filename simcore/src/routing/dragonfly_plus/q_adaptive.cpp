@@ -9,8 +9,6 @@
 
 namespace flitgym::routing::dragonfly_plus::q_adaptive {
 
-namespace {
-
 struct QAdaptive {
   using Fact = bool;  // onward
   using Rule = QueuedRule;
@@ -40,7 +38,7 @@ struct QAdaptive {
 };
 
 // Time without queueing, from `router` by `port` into the group.
-float first_estimate(const Network& net, u32 router, u32 group, u32 port) {
+static float first_estimate(const Network& net, u32 router, u32 group, u32 port) {
   const DragonflyPlus& df = as_dragonfly_plus(net);
   const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
   if (df.group(router) == group) return local;
@@ -54,11 +52,11 @@ float first_estimate(const Network& net, u32 router, u32 group, u32 port) {
   return local + global + (direct ? 0 : detour);
 }
 
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate(net, router, row, port); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QueuedRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QueuedRule& rule) {
   read_queued(params, net, rule);
   shape_table(net, rule, as_dragonfly_plus(net).g, "q_adaptive: destination group x non-terminal port", initialise);
   return {kClasses, kMostHops};
@@ -76,7 +74,5 @@ const Register<RoutingSpec> entry({
     .agent_can_choose = false,  // the relation `fpar` offers the same candidates
     .operations = row_and_queue_operations,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly_plus::q_adaptive

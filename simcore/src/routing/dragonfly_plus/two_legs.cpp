@@ -12,8 +12,6 @@
 
 namespace flitgym::routing::dragonfly_plus::two_legs {
 
-namespace {
-
 enum class Decision : u8 { kAlways, kSource, kProgressive };
 
 struct LegsRule : Diversion {
@@ -23,19 +21,16 @@ struct LegsRule : Diversion {
 };
 
 // A random group, or leaf, outside the groups of source and destination; kNone if there is none.
-u32 draw_middle(const DragonflyPlus& df, const LegsRule& rule, const Position& at, u64 bits) {
+static u32 draw_middle(const DragonflyPlus& df, const LegsRule& rule, const Position& at, u64 bits) {
   if (df.g < 3) return kNone;
-  const u32 low = std::min(at.source_group, at.to_group), high = std::max(at.source_group, at.to_group);
-  const u32 n = below(bits, (df.g - 2) * (rule.by_leaf ? df.leaves : 1));
-  u32 group = rule.by_leaf ? n / df.leaves : n;
-  if (group >= low) group++;
-  if (group >= high) group++;
-  return rule.by_leaf ? group * df.size() + n % df.leaves : group;
+  const u32 size = rule.by_leaf ? df.leaves : 1, n = below(bits, (df.g - 2) * size);
+  const u32 group = outside(n / size, at.source_group, at.to_group);
+  return rule.by_leaf ? group * df.size() + n % size : group;
 }
 
 // Ports to the intermediate: up at a leaf of the source group, across at a spine of it, down at a spine of the third.
 template <class Out>
-void offer_towards(const Position& at, const LegsRule& rule, u32 middle, Out&& out) {
+static void offer_towards(const Position& at, const LegsRule& rule, u32 middle, Out&& out) {
   const DragonflyPlus& df = at.df;
   const u32 group = rule.group(df, middle);
   const auto offer = [&](u32 k) { out(k, 0u); };
@@ -51,7 +46,7 @@ void offer_towards(const Position& at, const LegsRule& rule, u32 middle, Out&& o
 }
 
 // Draws the rule's candidates, and returns the one whose path begins with the least congested port.
-u32 best_middle(const Position& at, const LegsRule& rule, const Congestion& congestion, Best& best) {
+static u32 best_middle(const Position& at, const LegsRule& rule, const Congestion& congestion, Best& best) {
   u32 chosen = kNone;
   for (u32 n = 0; n < rule.candidates; n++) {
     const u32 middle = draw_middle(at.df, rule, at, route_draw(at.net, at.packet, n));
@@ -65,7 +60,7 @@ u32 best_middle(const Position& at, const LegsRule& rule, const Congestion& cong
 }
 
 // At the spine of the source group: a third group to which the spine has a link, by the least congested one.
-u32 middle_beyond(const Position& at, const Congestion& congestion, Best& best) {
+static u32 middle_beyond(const Position& at, const Congestion& congestion, Best& best) {
   Offered<> ports;
   offer_detours(at, ports);
   best = least_congested(at, congestion, ports);
@@ -112,26 +107,20 @@ template <Decision kDecision> struct Legs {
 };
 
 template <bool kByLeaf, Decision kDecision>
-RoutingFacts setup(const Params& params, Network& net, LegsRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, LegsRule& rule) {
   rule.by_leaf = kByLeaf;
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   rule.intermediate = declare_intermediate(net, !kByLeaf);
   if (kDecision != Decision::kAlways) read_diversion(params, rule);
   return {kClasses, kMostHops};
 }
 
-std::vector<ParamSpec> valiant_params() {
-  return {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")};
-}
-std::vector<ParamSpec> ugal_params() {
-  auto specs = diversion_params(2, false);
-  specs.push_back(allocation_param("greedy"));
-  return specs;
-}
-
 template <bool kByLeaf, Decision kDecision>
-RoutingSpec spec_of(RoutingSpec spec) {
+static RoutingSpec spec_of(RoutingSpec spec) {
   spec.topologies = {"dragonfly_plus"};
+  spec.params = kDecision == Decision::kAlways ? std::vector{congestion_param(), congestion_scope_param("port")}
+                                               : diversion_params(2, false);
+  spec.params.push_back(allocation_param("greedy"));
   spec.setup = with_rule<setup<kByLeaf, kDecision>>;
   spec.route = legs_route<Legs<kDecision>>;
   spec.candidates = list_paths<true>;
@@ -142,29 +131,22 @@ RoutingSpec spec_of(RoutingSpec spec) {
 const Register<RoutingSpec> valiant_group(spec_of<false, Decision::kAlways>({
     .name = "valiant_group",
     .summary = "through a random group (VALg)",
-    .params = valiant_params(),
 }));
 const Register<RoutingSpec> valiant_router(spec_of<true, Decision::kAlways>({
     .name = "valiant_router",
     .summary = "through a random leaf of another group (VALn)",
-    .params = valiant_params(),
 }));
 const Register<RoutingSpec> ugal_group(spec_of<false, Decision::kSource>({
     .name = "ugal_group",
     .summary = "minimal or through a random group, by the queues of the source leaf (UGALg)",
-    .params = ugal_params(),
 }));
 const Register<RoutingSpec> ugal_router(spec_of<true, Decision::kSource>({
     .name = "ugal_router",
     .summary = "minimal or through a random leaf of another group, by the queues of the source leaf (UGALn)",
-    .params = ugal_params(),
 }));
 const Register<RoutingSpec> par(spec_of<false, Decision::kProgressive>({
     .name = "par",
     .summary = "UGALg, with a second decision at the spine of the source group (PAR)",
-    .params = ugal_params(),
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::dragonfly_plus::two_legs

@@ -9,8 +9,6 @@
 
 namespace flitgym::routing::graph::ecmp {
 
-namespace {
-
 struct Ecmp : MinimalPorts {
   struct Rule : ComponentData {
     Flows flows;
@@ -20,7 +18,7 @@ struct Ecmp : MinimalPorts {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, Ecmp::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Ecmp::Rule& rule) {
   rule.flows = flows_of(params);
   return facts_of_minimal_paths(net);
 }
@@ -31,7 +29,5 @@ const Register<RoutingSpec> entry(minimal_paths<Ecmp>({
     .params = {flow_param(), hash_param()},
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::ecmp

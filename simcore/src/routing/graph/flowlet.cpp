@@ -14,8 +14,6 @@
 
 namespace flitgym::routing::graph::flowlet {
 
-namespace {
-
 constexpr u16 kNoPort = 0xffff;
 
 struct Flowlet : MinimalPorts {
@@ -40,20 +38,20 @@ struct Flowlet : MinimalPorts {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, Flowlet::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Flowlet::Rule& rule) {
   rule.flows = flows_of(params);
   rule.entries = params.count("entries");
   rule.gap_cycles = static_cast<u32>(params.real("gap_ns") / net.cycle_ns);
-  MemoryShape shape;
-  shape.per = Per::kRouter;
-  shape.columns = rule.entries;
-  shape.name = "flowlet_last";
-  shape.meaning = "cycle of the last packet of each entry of the flowlet table";
-  rule.last = declare<u32>(net, shape);
-  shape.name = "flowlet_port";
-  shape.meaning = "router-local port of each entry of the flowlet table; 65535: unused";
-  shape.fill = shape.highest = kNoPort;
-  rule.port = declare<u16>(net, shape);
+  rule.last = declare<u32>(net, {.name = "flowlet_last",
+                                 .meaning = "cycle of the last packet of each entry of the flowlet table",
+                                 .per = Per::kRouter,
+                                 .columns = rule.entries});
+  rule.port = declare<u16>(net, {.name = "flowlet_port",
+                                 .meaning = "router-local port of each entry of the flowlet table; 65535: unused",
+                                 .per = Per::kRouter,
+                                 .columns = rule.entries,
+                                 .fill = kNoPort,
+                                 .highest = kNoPort});
   return facts_of_minimal_paths(net);
 }
 
@@ -67,7 +65,5 @@ const Register<RoutingSpec> entry(minimal_paths<Flowlet>({
                integer("entries", 1024, 1, 1 << 16, "", "size of the flowlet table of a router")},
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::flowlet

@@ -5,22 +5,10 @@
 
 namespace flitgym::routing::graph::minimal {
 
-namespace {
+struct Minimal : MinimalPorts, PickedPorts {};
 
-struct Minimal : MinimalPorts {
-  struct Rule : ComponentData {
-    Pick pick = Pick::kPacket;
-    CongestionMeasure measure;
-  };
-  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
-    return pick_one(rule.pick, at, congestion, offered);
-  }
-};
-
-RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
-  rule.pick = pick_of(params);
-  rule.measure = allocating_measure_of(params, net);
-  rule.measure.sequential &= rule.pick == Pick::kQueue;
+static RoutingFacts setup(const Params& params, Network& net, Minimal::Rule& rule) {
+  Minimal::read(params, net, rule);
   return class_per_hop(net);
 }
 
@@ -31,7 +19,5 @@ const Register<RoutingSpec> entry(declared<Minimal>({
     .setup = with_rule<setup>,
     .graph = true,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::minimal

@@ -7,8 +7,6 @@
 
 namespace flitgym::routing::graph::packet_spray {
 
-namespace {
-
 struct Spray : MinimalPorts {
   using Rule = ComponentData;
   static u32 select(const Head& at, const Rule&, const Congestion&, const Offered<>& offered) {
@@ -16,13 +14,12 @@ struct Spray : MinimalPorts {
   }
 };
 
+static RoutingFacts setup(const Params&, Network& net, ComponentData&) { return facts_of_minimal_paths(net); }
+
 const Register<RoutingSpec> entry(minimal_paths<Spray>({
     .name = "packet_spray",
     .summary = "a random shortest path for each packet (random packet spraying)",
-    .setup = [](const Params&, Network& net,
-                std::shared_ptr<const ComponentData>&) { return facts_of_minimal_paths(net); },
+    .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::packet_spray

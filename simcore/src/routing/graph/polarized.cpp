@@ -20,8 +20,6 @@
 
 namespace flitgym::routing::graph::polarized {
 
-namespace {
-
 struct Polarized {
   using Fact = u32;  // the rise of the weight, 0 to 2
   struct Rule : ComponentData {
@@ -53,7 +51,7 @@ struct Polarized {
 };
 
 // A minimal port comes first, as agents expect. It is added if the rules admit none.
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const Graph& g = graph_now(net, s);
   list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
     OfferedBy<Polarized> all;
@@ -68,8 +66,8 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
-  rule.measure = allocating_measure_of(params, net);
+static RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
+  rule.measure = measure_of(params, net);
   rule.penalty = static_cast<u32>(params.integer("penalty_flits"));
   need_distances(net);
   const u32 diameter = longest_path(net);
@@ -79,9 +77,8 @@ RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& rule) {
                       std::to_string(diameter) + " of the network; use at least " + std::to_string(diameter) +
                       ", or -1 for the default");
   rule.budget = wanted >= 0 ? static_cast<u32>(wanted) : std::min(2 * diameter, 4 * std::max(1u, diameter) - 3);
-  RoutingFacts facts = class_per_hop(net, rule.budget > diameter ? rule.budget - diameter : 0);
-  facts.minimal = false;
-  return facts;
+  const u32 hops = hops_in_all(net, rule.budget > diameter ? rule.budget - diameter : 0);
+  return {.classes = hops, .max_hops = hops};
 }
 
 const Register<RoutingSpec> entry({
@@ -98,7 +95,5 @@ const Register<RoutingSpec> entry({
     .candidates = candidates,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::polarized

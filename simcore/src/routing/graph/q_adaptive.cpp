@@ -13,8 +13,6 @@
 
 namespace flitgym::routing::graph::q_adaptive {
 
-namespace {
-
 struct QAdaptive {
   using Fact = bool;  // leads nearer
   struct Rule : QueuedRule {
@@ -39,29 +37,28 @@ struct QAdaptive {
   }
 };
 
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
-  read_queued(params, net, rule);
+static RoutingFacts setup_paths(const Params& params, Network& net, QAdaptive::Rule& rule) {
   rule.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
-  need_estimates(net);
-  shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
   return class_per_hop(net, rule.deroutes);
 }
-
-std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params_with_queues();
-  specs.push_back(
-      integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2"));
-  return specs;
+static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
+  read_queued(params, net, rule);
+  need_estimates(net);
+  shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
+  return setup_paths(params, net, rule);
+}
+static ParamSpec deroutes_param() {
+  return integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2");
 }
 
 const Register<RoutingSpec> entry(declared<QAdaptive>({
     .name = "q_adaptive",
     .summary = "Q-table per destination router, with a bounded number of extra hops (flitgym's own, after Kang et al.)",
-    .params = params(),
+    .params = joined(q_adaptive_params_with_queues(), {deroutes_param()}),
     .setup = with_rule<setup>,
     .learn = q_learn,
     .agent_can_choose = false,  // the relation `detours` offers the same candidates
@@ -69,6 +66,27 @@ const Register<RoutingSpec> entry(declared<QAdaptive>({
     .operations = row_and_queue_operations,
 }));
 
-}  // namespace
+// The widest relation on any graph: the same candidates, the minimal port first. A packet moves back only if no other
+// port leads nearer (each_detour). If the minimal port leads straight back, another port that leads nearer comes first.
+static void candidates(const Network& net, State& s, Batch& b) {
+  list_requests(net, s, b, [&](const Head& at, auto&& offer) {
+    if (at.arrived()) return offer(net.terminal_port[at.packet.destination], ejection_class(net, at.packet));
+    OfferedBy<QAdaptive> all;
+    QAdaptive::offer(at, rule_of<QAdaptive>(net), all);
+    const u32 minimal = all.find(net.topology->minimal_port(net, graph_now(net, s), at.router, at.packet));
+    if (minimal < all.count) std::rotate(all.hop, all.hop + minimal, all.hop + minimal + 1);
+    for (u32 k = 0; k < all.count; k++) offer(all[k], all.hop[k].vc_class);
+  });
+}
+
+const Register<RelationSpec> detours({
+    .name = "detours",
+    .summary = "any port of a path with at most `deroutes` hops more than a minimal one; a VC class per hop",
+    .params = {deroutes_param()},
+    .setup = with_rule<setup_paths>,
+    .candidates = candidates,
+    .widest = true,
+    .graph = true,
+});
 
 }  // namespace flitgym::routing::graph::q_adaptive

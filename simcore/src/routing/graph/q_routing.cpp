@@ -2,22 +2,22 @@
 // destination router by each port. It forwards to the port of the least estimate and learns from its neighbour's
 // estimate. The table is consulted for the first max_hops hops, then the path is minimal. So a path has at most
 // max_hops hops plus the diameter. The VC class is the number of hops done, so there are as many classes. Q-routing
-// runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
+// runs on any topology. The relation offers the same paths to agents. Semantics of the Q-adaptive authors' comparison
+// (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "simcore/routing/paths.hpp"
 #include "simcore/routing/q_table.hpp"
 
 namespace flitgym::routing::graph::q_routing {
 
-namespace {
-
 // The least value of a row, over the columns of links that are up.
-float least_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row) {
+static float least_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row) {
   if (g.down.empty()) return q_min(row, rule.table.stride);
   float least = kUnreachable;
   each_link(net, g, router, [&](u32 k) { least = std::min(least, row[k - net.first_link[router]]); });
   return least;
 }
-u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row, float least) {
+static u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, const float* row,
+                         float least) {
   if (g.down.empty()) return net.first_link[router] + q_argmin(row, rule.table.stride, least);
   u32 best = kNone;
   each_link(net, g, router, [&](u32 k) {
@@ -26,14 +26,11 @@ u32 argmin_usable(const Network& net, const Graph& g, const QRule& rule, u32 rou
   return best;
 }
 
-u32 random_usable(const Network& net, const Graph& g, const QRule& rule, u32 router, u64 bits) {
-  if (g.down.empty()) return random_port(net, rule, router, bits);
-  Offered<> all;
-  each_link(net, g, router, [&](u32 k) { all(k, 0); });
-  return all[below(bits, all.count)];
+static u32 class_at(const Head& at) {
+  return at.arrived() ? ejection_class(at.net, at.packet) : hop_class(at.net, at.packet);
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const Graph& graph = graph_now(net, s);
   const auto& rule = static_cast<const QRule&>(*net.routing);
   for (u32 i = 0; i < b.count; i++) {
@@ -51,20 +48,20 @@ void route(const Network& net, State& s, Batch& b) {
         if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.q_thld1))
           port = argmin_usable(net, graph, rule, at.router, row, least);
         if (explores(net, s, rule, at.packet))
-          port = random_usable(net, graph, rule, at.router, route_draw(net, at.packet, 1));
+          port = random_link(net, graph, at.router, [&](u32 n) { return below(route_draw(net, at.packet, 1), n); });
       }
     }
     detail.row = at.to;
     detail.value = from_terminal ? -1.0f : least;
-    choose(b, i, {port, at.arrived() ? ejection_class(net, at.packet) : hop_class(net, at.packet)});
+    choose(b, i, {port, class_at(at)});
   }
 }
 
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_rates(params, rule);
   rule.max_hops = params.count("max_hops");
   shape_table(net, rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
@@ -90,6 +87,32 @@ const Register<RoutingSpec> entry({
     .graph = true,
 });
 
-}  // namespace
+// Any port for the first hops, then the minimal port.
+static void candidates(const Network& net, State& s, Batch& b) {
+  const u32 max_hops = static_cast<const QRule&>(*net.relation).max_hops;
+  const Graph& graph = graph_now(net, s);
+  list_requests(net, s, b, [&](const Head& at, auto&& offer) {
+    const u32 k_min = net.topology->minimal_port(net, graph, at.router, at.packet), vc_class = class_at(at);
+    offer(k_min, vc_class);
+    if (!at.arrived() && at.packet.hops < max_hops)
+      each_link(net, graph, at.router, [&](u32 k) {
+        if (k != k_min) offer(k, vc_class);
+      });
+  });
+}
+
+static RoutingFacts setup_relation(const Params& params, Network& net, QRule& rule) {
+  rule.max_hops = params.count("max_hops");
+  return class_per_hop(net, rule.max_hops);
+}
+
+const Register<RelationSpec> relation({
+    .name = "q_routing",
+    .summary = "any port for the first hops, then the minimal port; a VC class per hop",
+    .params = {integer("max_hops", 2, 1, 16, "hops", "any port at routers reached in fewer hops")},
+    .setup = with_rule<setup_relation>,
+    .candidates = candidates,
+    .graph = true,
+});
 
 }  // namespace flitgym::routing::graph::q_routing

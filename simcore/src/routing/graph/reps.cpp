@@ -15,8 +15,6 @@
 
 namespace flitgym::routing::graph::reps {
 
-namespace {
-
 constexpr u32 kHeader = 2;  // columns before the ring: the connection's destination, and entropies returned so far
 constexpr u32 kEntropies = 1 << 16;  // the UDP source port, 16 bits
 
@@ -51,8 +49,8 @@ u16 next_entropy(const Network& net, State& s, const Rule& rule, const Packet& p
   return static_cast<u16>(below(route_draw(net, p, 0), kEntropies));
 }
 
-void acknowledge(const Network& net, State& s, const Rule& rule, const Graph& g, const Packet& p, u16 entropy,
-                 Cycle now) {
+static void acknowledge(const Network& net, State& s, const Rule& rule, const Graph& g, const Packet& p, u16 entropy,
+                        Cycle now) {
   u32* const c = rule.connection(net, s, p);
   if (c[0] != p.destination) {
     std::fill(c, c + rule.row, kNone);
@@ -84,14 +82,9 @@ struct Reps : MinimalPorts {
   }
 };
 
-void declare_rings(Network& net, Rule& rule) {
-  std::vector<u32> terminals(net.routers);
-  u32 most = 0;
-  rule.place.resize(net.terminals);
-  for (u32 t = 0; t < net.terminals; t++) {
-    rule.place[t] = terminals[net.terminal_router[t]]++;
-    most = std::max(most, rule.place[t] + 1);
-  }
+static void declare_rings(Network& net, Rule& rule) {
+  rule.place = places_at_routers(net);
+  const u32 most = std::ranges::max(rule.place) + 1;
   rule.row = kHeader + 2 * rule.ring;
   rule.per_router = most * rule.connections * rule.row;
   rule.rings = declare<u32>(net, {.name = "reps_rings",
@@ -109,7 +102,7 @@ void declare_rings(Network& net, Rule& rule) {
       net, {.name = "reps_marked", .meaning = "1: the packet met a long queue", .per = Per::kPacket, .highest = 1});
 }
 
-RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   rule.measure = measure_of(params, net);
   rule.connections = params.count("connections");
   rule.ring = params.count("ring");
@@ -131,7 +124,5 @@ const Register<RoutingSpec> entry(minimal_paths<Reps>({
                congestion_param("both"), congestion_scope_param("port")},
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::reps

@@ -9,7 +9,7 @@ namespace flitgym::learning::observation::returned {
 
 constexpr u32 kFeatures = 5;
 
-void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
+static void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const auto* rule = dynamic_cast<const routing::graph::SourceRule*>(net.relation.get());
   const Packet& p = asked.packet;
   const bool at_source = rule && p.phase == kUndecided && asked.router != asked.to;

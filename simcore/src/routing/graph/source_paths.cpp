@@ -10,27 +10,21 @@
 // Differences from Spritz: the network is lossless, so no packet is trimmed, lost or sent again, and feedback consists
 // of delays and marks only. Acknowledgements take no bandwidth. Routers know about failed links, so a packet on a
 // broken path takes longer instead of being lost. The source does not know about failed links beyond its own router.
-#include "routing/graph/source_paths.hpp"
-
 #include "routing/graph/source_rule.hpp"
 
 namespace flitgym::routing::graph::source_paths {
 
-namespace {
-
 constexpr u32 kScout = 15;  // number of the random draw that selects a path; other draws belong to the seam
 
-using Usable = SourceRule::Usable;
-
-u32 draw_path(const Network& net, const Packet& p, const Usable& usable) {
+static u32 draw_path(const Network& net, const Packet& p, const PathList& usable) {
   return below(route_draw(net, p, kScout), usable.count);
 }
 
 // The oldest returned path of an unmarked packet that was not used, or a random path.
-u32 recycle(const Network& net, const Packet& p, const Usable& usable, const SourceMemory::Row& row) {
+static u32 recycle(const Network& net, const Packet& p, const PathList& usable, const SourceMemory::Row& row) {
   for (u32 k = 0; k < SourceMemory::kGood; k++) {
     u8& path = row.good[(row.keys[3] + k) % SourceMemory::kGood];  // the next to be overwritten is the oldest
-    const u32 at = usable.find(path);
+    const u32 at = usable.find_number(path);
     path = kNoPath;
     if (at < usable.count) return at;
   }
@@ -40,12 +34,12 @@ u32 recycle(const Network& net, const Packet& p, const Usable& usable, const Sou
 // Draws a path with a probability in proportion to its weight. A path without a returned packet counts as idle. The
 // estimate of its delay returns to that of an idle path with time, because other sources change. If packets are on
 // their way and none returns, the delay is at least the time since the last return.
-u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
-          const SourceMemory::Row& row, Cycle now) {
+static u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const PathList& usable,
+                 const SourceMemory::Row& row, Cycle now) {
   std::array<double, kMostPaths> scores, sums;
   double least = 0;
   for (u32 k = 0; k < usable.count; k++) {
-    const u32 path = usable.path[k];
+    const u32 path = usable.number[k];
     const double idle = SourceRule::idle_ns(net, p, router, usable.port[k], usable.middle[k]);
     const Cycle silent = now - row.waits[2 * path + 1];
     const double fresh = rule.memory_cycles / (rule.memory_cycles + silent);
@@ -67,8 +61,8 @@ u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 route
   return k;
 }
 
-u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
-                Cycle now) {
+static u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router,
+                       const PathList& usable, Cycle now) {
   const u32 to = net.terminal_router[p.destination];
   switch (rule.choice) {
     case SourceChoice::kFlow: return below(mix64(mix64(u64{p.source} << 32 | p.destination) + net.seed), usable.count);
@@ -78,7 +72,7 @@ u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Pack
   }
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const SourceRule&>(*net.relation);
   const Graph& graph = graph_now(net, s);
   rule.hear(net, s, b.now);
@@ -88,7 +82,7 @@ void route(const Network& net, State& s, Batch& b) {
     if (const u32 target = rule.target(net, s, b.packet[i], router); target == router) {
       choose(b, i, ejection(net, p));
     } else if (p.phase == kUndecided) {
-      const Usable usable = rule.usable(net, s, p, router, b.now);
+      const PathList usable = rule.usable(net, s, p, router, b.now);
       const u32 k = usable.count > 1 ? choose_path(net, s, rule, p, router, usable, b.now) : 0;
       choose(b, i, {usable.count ? usable.port[k] : rule.next_port(net, s, graph, b.packet[i], router, target), 0});
     } else {
@@ -98,7 +92,7 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const SourceRule&>(*net.relation);
   rule.hear(net, s, b.now);
   list_requests(net, s, b, [&](const Head& at, auto&& offer) {
@@ -106,7 +100,7 @@ void candidates(const Network& net, State& s, Batch& b) {
     const u32 target = rule.target(net, s, at.id, at.router);
     if (target == at.router) return offer(net.terminal_port[p.destination], kAnyClass);
     if (p.phase == kUndecided) {
-      const Usable usable = rule.usable(net, s, p, at.router, b.now);
+      const PathList usable = rule.usable(net, s, p, at.router, b.now);
       if (usable.count && rule.deciders == Deciders::kRouters) return offer(usable.port[draw_path(net, p, usable)], 0u);
       for (u32 k = 0; k < usable.count; k++) offer(usable.port[k], 0);
       if (usable.count) return;
@@ -117,26 +111,19 @@ void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-void chosen(const Network& net, State& s, Batch& b, u32 i) {
+static void chosen(const Network& net, State& s, Batch& b, u32 i) {
   static_cast<const SourceRule&>(*net.relation).settle(net, s, b, i);
 }
 
-void delivered(const Network& net, State& s, u32 packet) {
+static void delivered(const Network& net, State& s, u32 packet) {
   static_cast<const SourceRule&>(*net.relation).acknowledge(net, s, packet);
 }
 
-u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
+static u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
   return static_cast<const SourceRule&>(*net.relation).waypoint(net, s, packet, router, port);
 }
 
-ParamSpec choice_param() {
-  return choice("choice", "learned", {"learned", "recycle", "spray", "flow"},
-                "learned = drawn with weights that fall with the returned delays and marks; recycle = a path whose "
-                "packet returned unmarked, else random (as REPS); spray = random; flow = one path per source and "
-                "destination (as ECMP)");
-}
-
-RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule) {
+static RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule) {
   const std::string& name = params.text("choice");
   rule.choice = name == "learned"   ? SourceChoice::kLearned
                 : name == "recycle" ? SourceChoice::kRecycle
@@ -148,35 +135,32 @@ RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule)
   return setup_source_rule(params, net, rule);
 }
 
-RoutingFacts setup_relation(const Params& params, Network& net, SourceRule& rule) {
+static RoutingFacts setup_relation(const Params& params, Network& net, SourceRule& rule) {
   const std::string& who = params.text("decisions");
   rule.deciders = who == "source" ? Deciders::kSource : who == "both" ? Deciders::kBoth : Deciders::kRouters;
   return setup_source_rule(params, net, rule);
 }
 
-std::vector<ParamSpec> routing_params() {
-  std::vector<ParamSpec> specs = source_params();
-  specs.insert(
-      specs.begin(),
-      {choice_param(), integer("sharpness", 8, 0, 64, "", "choice=learned: power of the weights; 0 = equal weights"),
-       real("mark_weight", 1, 0, 100, "",
-            "choice=learned: part of its delay that a path whose packets are all marked counts as longer"),
-       real("memory_ns", 2000, 1, 1e9, "ns",
-            "choice=learned: time without a return after which half of the delay above that of an idle path "
-            "is forgotten")});
-  return specs;
-}
-std::vector<ParamSpec> params_of_relation() {
-  std::vector<ParamSpec> specs = source_params();
-  for (const ParamSpec& p : relation_params())
-    if (p.key == "decisions") specs.push_back(p);
-  return specs;
+static std::vector<ParamSpec> relation_specs() {
+  const auto all = relation_params();
+  return joined(source_params(), {*std::ranges::find(all, "decisions", &ParamSpec::key)});
 }
 
 const Register<RoutingSpec> routing({
     .name = "source_paths",
     .summary = "the source chooses one of several fixed paths, from returned delays and marks (after Spritz)",
-    .params = routing_params(),
+    .params = joined(
+        {choice("choice", "learned", {"learned", "recycle", "spray", "flow"},
+                "learned = drawn with weights that fall with the returned delays and marks; recycle = a path whose "
+                "packet returned unmarked, else random (as REPS); spray = random; flow = one path per source and "
+                "destination (as ECMP)"),
+         integer("sharpness", 8, 0, 64, "", "choice=learned: power of the weights; 0 = equal weights"),
+         real("mark_weight", 1, 0, 100, "",
+              "choice=learned: part of its delay that a path whose packets are all marked counts as longer"),
+         real("memory_ns", 2000, 1, 1e9, "ns",
+              "choice=learned: time without a return after which half of the delay above that of an idle path is "
+              "forgotten")},
+        source_params()),
     .setup = with_rule<setup_routing>,
     .route = route,
     .candidates = candidates,
@@ -189,7 +173,7 @@ const Register<RoutingSpec> routing({
 const Register<RelationSpec> relation({
     .name = "source_paths",
     .summary = "paths at the source, minimal or through an intermediate router; routers follow the path",
-    .params = params_of_relation(),
+    .params = relation_specs(),
     .setup = with_rule<setup_relation>,
     .candidates = candidates,
     .chosen = chosen,
@@ -197,7 +181,5 @@ const Register<RelationSpec> relation({
     .waypoint = waypoint,
     .graph = true,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::source_paths

@@ -18,8 +18,18 @@ struct PathList {
   u32 count = 0;
   std::array<u16, kMostPaths> port;    // router-local port of the first hop
   std::array<u32, kMostPaths> middle;  // intermediate router; kNone: a minimal path
-  u32 find(u32 first_port) const {
-    return static_cast<u32>(std::find(port.begin(), port.begin() + count, first_port) - port.begin());
+  std::array<u8, kMostPaths> number;   // among all paths of the pair of routers
+  void add(u32 first_port, u32 through, u32 path) {
+    port[count] = static_cast<u16>(first_port);
+    middle[count] = through;
+    number[count++] = static_cast<u8>(path);
+  }
+  u32 find(u32 first_port) const { return place(port, first_port); }
+  u32 find_number(u32 path) const { return place(number, path); }
+
+ private:
+  u32 place(const auto& values, u32 value) const {
+    return static_cast<u32>(std::find(values.begin(), values.begin() + count, value) - values.begin());
   }
 };
 
@@ -62,10 +72,7 @@ struct SourcePaths {
     PathList paths;
     u16 ports[kMaxRadix];
     const u32 n = minimal_ports(net, g, router, to, ports), turn = below(mix64(name(net, router, to, kMostPaths)), n);
-    for (; paths.count < std::min(n, most_minimal); paths.count++) {
-      paths.port[paths.count] = ports[(turn + paths.count) % n];
-      paths.middle[paths.count] = kNone;
-    }
+    for (u32 k = 0; k < std::min(n, most_minimal); k++) paths.add(ports[(turn + k) % n], kNone, k);
     const u32 direct = distance(net, g, router, to);
     for (u32 trial = 0; trial < kTrials * most && paths.count < most; trial++) {
       const u32 k = paths.count,
@@ -76,11 +83,7 @@ struct SourcePaths {
       const u64 path = name(net, router, to, k);
       if (first > direct && visits(net, g, path, router, middle, to)) continue;
       if (second > direct && visits(net, g, path, middle, to, router)) continue;
-      const auto port = static_cast<u16>(next_port(net, g, path, router, middle));
-      if (paths.find(port) < k) continue;
-      paths.port[k] = port;
-      paths.middle[k] = middle;
-      paths.count++;
+      if (const u32 port = next_port(net, g, path, router, middle); paths.find(port) == k) paths.add(port, middle, k);
     }
     return paths;
   }

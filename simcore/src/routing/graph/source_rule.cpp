@@ -1,6 +1,127 @@
 #include "routing/graph/source_rule.hpp"
 
+#include <bit>
+
+#include "simcore/limits.hpp"
+
 namespace flitgym::routing::graph {
+
+SourcePaths build_source_paths(const Network& net, u32 most, u32 most_minimal) {
+  constexpr std::size_t kMostPairs = std::size_t{1} << 20;  // a table of more pairs does not fit into the cache
+  SourcePaths paths;
+  paths.most = most;
+  paths.most_minimal = std::min(most, most_minimal);
+  const u32 regions = net.topology->regions(net);
+  paths.first_member.assign(regions + 1, 0);
+  for (u32 r = 0; r < net.routers; r++) paths.first_member[net.topology->region(r) + 1]++;
+  for (u32 k = 0; k < regions; k++) paths.first_member[k + 1] += paths.first_member[k];
+  paths.members.resize(net.routers);
+  std::vector<u32> end(paths.first_member.begin(), paths.first_member.end() - 1);
+  for (u32 r = 0; r < net.routers; r++) paths.members[end[net.topology->region(r)]++] = r;
+
+  const std::size_t pairs = std::size_t{net.routers} * net.routers;
+  std::vector<PathList> table;
+  const bool keep = pairs <= kMostPairs;
+  if (keep) {
+    claim_memory(pairs * sizeof(PathList), "routing." + net.routing_name,
+                 "the paths of " + std::to_string(net.routers) + " routers");
+    table.resize(pairs);
+  }
+  u32 largest = 0;
+  for (u32 from = 0; from < net.routers && (keep || largest < 2); from++) {
+    worked(net.routers);
+    for (u32 to = 0; to < net.routers; to++) {
+      if (from == to || distance(net, *net.graphs[0], from, to) > net.graphs[0]->diameter) continue;
+      const PathList list = paths.list(net, from, to);
+      largest = std::max(largest, list.count);
+      if (keep) table[std::size_t{from} * net.routers + to] = list;
+    }
+  }
+  u32 links = 0;
+  for (u32 port = 0; port < net.router_ports; port++) links += net.is_link(port) && net.graphs[0]->usable(port);
+  if (largest < 2 || links / 2 < net.routers)
+    throw ConfigError("routing." + net.routing_name + ": topology '" + net.topology_name +
+                      "' has one path between any two routers" +
+                      (links / 2 < net.routers ? "" : ", with most_paths=" + std::to_string(most)) +
+                      ", so a source has no choice; use a topology with several paths, or routing=minimal");
+  paths.table = std::move(table);
+  return paths;
+}
+
+void Returns::setup(Network& net) {
+  need_flights(net);
+  float longest = 0;
+  for (const auto& g : net.graphs) longest = std::max(longest, g->longest_flight_ns);
+  const u32 cycles = static_cast<u32>(longest / net.cycle_ns) + 2;
+  slots = std::bit_ceil(cycles + 1);
+  u32 flit_cycles = ~0u;
+  for (u32 t = 0; t < net.terminals; t++)
+    flit_cycles =
+        std::min(flit_cycles, net.channels[net.port(net.terminal_router[t], net.terminal_port[t])].flit_cycles);
+  per_terminal = cycles / std::max(flit_cycles, 1u) + 2;
+  wheel = declare<u32>(net, {.name = "source_wheel",
+                             .meaning = "first acknowledgement that is due in each cycle of the wheel",
+                             .columns = slots,
+                             .fill = kNone,
+                             .or_none = true});
+  acks = declare<u32>(net, {.name = "source_acks",
+                            .meaning = "acknowledgements of each terminal x next one of the same cycle, source, path x "
+                                       "2 + mark, delay in cycles, destination router",
+                            .rows = net.terminals * per_terminal,
+                            .columns = kColumns,
+                            .fill = kNone,
+                            .or_none = true});
+  sent = declare<u32>(net, {.name = "source_acks_sent",
+                            .meaning = "acknowledgements that each terminal has sent, then the last cycle whose "
+                                       "acknowledgements were read",
+                            .columns = net.terminals + 1});
+}
+
+void Returns::send(State& s, Cycle now, Cycle due, u32 terminal, Ack ack) const {
+  const Cycle wait = std::clamp(due - now, 1u, slots - 1);
+  u32& count = sent.of(s)[terminal];
+  const u32 at = terminal * per_terminal + count % per_terminal;
+  count = (count + 1) % per_terminal;
+  u32& slot = wheel.of(s)[(now + wait) & (slots - 1)];
+  ack.next = slot;
+  reinterpret_cast<Ack*>(acks.of(s))[at] = ack;
+  slot = at;
+}
+
+void SourceMemory::setup(Network& net) {
+  place = places_at_routers(net);
+  most_terminals = std::ranges::max(place) + 1;
+  if (connections == 0 || connections > net.routers) connections = net.routers;
+  const auto shape = [&](const std::string& name, const std::string& meaning, u32 columns, double highest,
+                         u32 fill = 0) {
+    return MemoryShape{.name = name,
+                       .meaning = "terminal and destination x " + meaning,
+                       .per = Per::kRouter,
+                       .rows = most_terminals * connections,
+                       .columns = columns,
+                       .fill = static_cast<double>(fill),
+                       .highest = highest,
+                       .or_none = fill == kNone};
+  };
+  constexpr double kMost = std::numeric_limits<double>::max();
+  delays = declare<float>(net, shape("source_delay",
+                                     "path: ns from the decision to the delivery, running mean; 0: no packet has "
+                                     "returned",
+                                     paths, kMost));
+  marks = declare<float>(
+      net, shape("source_mark", "path: part of the returned packets that met a long queue, running mean", paths, 1));
+  waits = declare<u32>(net, shape("source_waits",
+                                  "for each path, packets that have not returned, and cycle of the last return or of "
+                                  "the first of these packets",
+                                  2 * paths, kMost));
+  good =
+      declare<u8>(net, shape("source_good", "path of an unmarked packet that has returned and was not used; 255: none",
+                             kGood, kNoPath, kNoPath));
+  rows = declare<u32>(net, shape("source_rows",
+                                 "destination router, cycle of the last packet, its path, paths that have returned "
+                                 "unmarked",
+                                 kRow, kMost, kNone));
+}
 
 u32 SourceRule::target(const Network& net, const State& s, u32 packet, u32 router) const {
   const Packet& p = s.packets[packet];
@@ -10,27 +131,19 @@ u32 SourceRule::target(const Network& net, const State& s, u32 packet, u32 route
   return net.damaged && distance(net, graph, router, middle) > graph.diameter ? to : middle;
 }
 
-SourceRule::Usable SourceRule::usable(const Network& net, State& s, const Packet& p, u32 router, Cycle now) const {
+PathList SourceRule::usable(const Network& net, State& s, const Packet& p, u32 router, Cycle now) const {
   const u32 to = net.terminal_router[p.destination];
-  const PathList list = paths.of(net, router, to);
   const Graph& graph = graph_now(net, s);
-  Usable all;
-  for (u32 k = 0; k < list.count; k++) {
-    if (!graph.usable(net.port(router, list.port[k]))) continue;
-    all.path[all.count] = static_cast<u8>(k);
-    all.port[all.count] = list.port[k];
-    all.middle[all.count++] = list.middle[k];
-  }
+  PathList all, one;
+  const PathList list = paths.of(net, router, to);
+  for (u32 k = 0; k < list.count; k++)
+    if (graph.usable(net.port(router, list.port[k]))) all.add(list.port[k], list.middle[k], k);
   if (gap_cycles == 0) return all;
   const SourceMemory::Row row = memory.row(net, s, p.source, to);
   if (!row.holds(to) || now - row.keys[1] > gap_cycles) return all;
-  const u32 k = all.find(row.keys[2]);
+  const u32 k = all.find_number(row.keys[2]);
   if (k == all.count) return all;
-  Usable one;
-  one.count = 1;
-  one.path[0] = all.path[k];
-  one.port[0] = all.port[k];
-  one.middle[0] = all.middle[k];
+  one.add(all.port[k], all.middle[k], all.number[k]);
   return one;
 }
 

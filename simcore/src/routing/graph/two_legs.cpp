@@ -9,10 +9,8 @@
 
 namespace flitgym::routing::graph::two_legs {
 
-namespace {
-
 // A random router other than the packet's source and destination router.
-u32 draw_middle(const Head& at, u32 k) {
+static u32 draw_middle(const Head& at, u32 k) {
   const u32 low = std::min(at.router, at.to), high = std::max(at.router, at.to);
   if (at.net.routers < 3) return kNone;
   u32 middle = below(route_draw(at.net, at.packet, k), at.net.routers - 2);
@@ -62,10 +60,10 @@ struct Legs {
 };
 
 template <bool kAlways>
-RoutingFacts setup(const Params& params, Network& net, Legs::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Legs::Rule& rule) {
   rule.always = kAlways;
   rule.pick = pick_of(params);
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   if (kAlways) {
     rule.measure.sequential &= rule.pick == Pick::kQueue;
   } else {
@@ -95,7 +93,5 @@ const Register<RoutingSpec> ugal(routing::two_legs<Legs>({
     .setup = with_rule<setup<false>>,
     .graph = true,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::two_legs

@@ -5,24 +5,21 @@
 // Two VC classes are enough. In a dimension, packets leave a board and go up the tree in class 0. They go down the
 // tree and enter a board in class 1. Along a line, hops within a board and class keep their direction. Channels of rows
 // lead to channels of columns, never back.
-#include "simcore/routing/choice.hpp"
 #include "simcore/routing/relation.hpp"
 #include "simcore/topology/hammingmesh.hpp"
 
 namespace flitgym::routing::hammingmesh::dimension_order {
 
-namespace {
-
 using Axis = HammingMesh::Axis;
 
 // The side of a board with fewer hops to a place on it: 0 = west or south, 1 = east or north.
-u32 nearer_side(const Axis& axis, u32 place, u32 turn) {
+static u32 nearer_side(const Axis& axis, u32 place, u32 turn) {
   const u32 low = place + 1, high = axis.width - place;
   return low == high ? turn & 1 : high < low;
 }
 
 // At a switch of the line towards coordinate `to`.
-Hop through_tree(const HammingMesh& hm, u32 d, u32 router, u32 to, u32 turn) {
+static Hop through_tree(const HammingMesh& hm, u32 d, u32 router, u32 to, u32 turn) {
   const Axis& axis = hm.axes[d];
   const u32 at = (router - axis.first) % axis.switches(), board = to / axis.width, leaf = axis.leaf_of(board);
   if (at == leaf) return {2 * board - leaf * axis.down + nearer_side(axis, to % axis.width, turn), 1};
@@ -32,14 +29,14 @@ Hop through_tree(const HammingMesh& hm, u32 d, u32 router, u32 to, u32 turn) {
 
 // At an accelerator with coordinate `at`, towards coordinate `to` of the same line. `begin` is the coordinate of the
 // packet's source.
-Hop along_line(const HammingMesh& hm, u32 d, u32 begin, u32 at, u32 to, u32 turn) {
+static Hop along_line(const HammingMesh& hm, u32 d, u32 begin, u32 at, u32 to, u32 turn) {
   const Axis& axis = hm.axes[d];
   const u32 low = 1 + 2 * d;
   if (axis.uses_tree(at, to)) return {low + nearer_side(axis, at % axis.width, turn), 0};
   return {low + (at < to), axis.uses_tree(begin, to)};
 }
 
-Hop next_hop(const Network& net, const HammingMesh& hm, const Packet& p, u32 router) {
+static Hop next_hop(const Network& net, const HammingMesh& hm, const Packet& p, u32 router) {
   const u32 to = net.terminal_router[p.destination], turn = p.source + p.sequence;
   if (router == to) return ejection(net, p);
   if (hm.is_switch(router)) {
@@ -51,12 +48,12 @@ Hop next_hop(const Network& net, const HammingMesh& hm, const Packet& p, u32 rou
                     hm.coordinate(to, d), turn);
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const HammingMesh& hm = as_hammingmesh(net);
   for (u32 i = 0; i < b.count; i++) choose(b, i, next_hop(net, hm, s.packets[b.packet[i]], b.router[i]));
 }
 
-RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
+static RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
   const HammingMesh& hm = as_hammingmesh(net);
   return {.classes = 2, .max_hops = hm.axes[0].longest() + hm.axes[1].longest(), .minimal = true};
 }
@@ -69,7 +66,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .candidates = only_candidate<route>,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::hammingmesh::dimension_order

@@ -16,20 +16,15 @@
 // Class 0 leads to the intermediate router, in ascending dimensions. Class 1 is used from there on and on minimal
 // paths, in dimension order.
 #include "routing/hyperx/incremental.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::clos_ad {
-
-namespace {
-
-struct Rule : WeightRule {};
 
 // Calls out(port, vc_class, phase) for each candidate, with the phase of a packet that takes it. An undecided packet
 // may take the direct links of the first unaligned dimension on class 1, and the other links of that dimension on class
 // 0. A packet on its way to the intermediate router may begin the second leg, by its direct link on class 1. It may
 // also take any link of a later unaligned dimension on class 0.
 template <class Out>
-void offer(const Head& at, Out&& out) {
+static void offer(const Head& at, Out&& out) {
   const HyperX& hx = as_hyperx(at.net);
   const u64 difference = hx.difference(at.router, at.to);
   const u32 lowest = hx.first_unaligned(difference);
@@ -57,7 +52,7 @@ struct Shortest {
 
 // The shortest queue of dimension k. Ties are broken at random, with a separate draw for each dimension that the packet
 // perturbs at this router.
-Shortest shortest(const Head& at, const Congestion& congestion, u32 k, bool may_stay) {
+static Shortest shortest(const Head& at, const Congestion& congestion, u32 k, bool may_stay) {
   const HyperX& hx = as_hyperx(at.net);
   Best best;
   double sum = 0;
@@ -70,7 +65,7 @@ Shortest shortest(const Head& at, const Congestion& congestion, u32 k, bool may_
   return {best.pick(draw(at.net.seed, route_draw(at.net, at.packet, 15), k)).port, best.weight()};
 }
 
-Hop select(const Head& at, const Rule& rule, const Congestion& congestion) {
+static Hop select(const Head& at, const WeightRule& rule, const Congestion& congestion) {
   const HyperX& hx = as_hyperx(at.net);
   const u64 difference = hx.difference(at.router, at.to);
   const u32 k = hx.first_unaligned(difference), direct = hx.dor_port(at.router, at.to, at.packet);
@@ -94,14 +89,14 @@ Hop select(const Head& at, const Rule& rule, const Congestion& congestion) {
   return {direct, 1};
 }
 
-void take(const Head& at, const Hop& hop) {
+static void take(const Head& at, const Hop& hop) {
   offer(at, [&, phase = at.packet.phase](u32 port, u32 vc_class, Phase next) {
     if (at.packet.phase == phase && port == hop.port && vc_class == hop.vc_class) at.packet.phase = next;
   });
 }
 
-void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const Rule&>(*net.relation);
+static void route(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const WeightRule&>(*net.relation);
   route_by_congestion(net, s, b, rule.measure, [&](const Head& at, const Congestion& congestion) {
     const Hop hop = select(at, rule, congestion);
     take(at, hop);
@@ -109,26 +104,18 @@ void route(const Network& net, State& s, Batch& b) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, WeightRule& rule) {
   read_weight(params, net, rule, false);
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
-// The comparison gives a detour twice the hops of the minimal path. A detour has this length if it perturbs every
-// dimension. So `detour_hops` has no effect here.
-std::vector<ParamSpec> params() {
-  auto specs = weight_params("absolute", "port", "sequential");
-  std::erase_if(specs, [](const ParamSpec& p) { return p.key == "detour_hops"; });
-  return specs;
-}
-
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   list_candidates(net, s, b, [&](const Head& at, auto&& out) {
     offer(at, [&](u32 port, u32 vc_class, Phase) { out(port, vc_class); });
   });
 }
 
-void chosen(const Network& net, State& s, Batch& b, u32 i) {
+static void chosen(const Network& net, State& s, Batch& b, u32 i) {
   if (const Head at = head(net, s, b, i); !at.arrived()) take(at, {b.out_port[i], b.out_class[i]});
 }
 
@@ -136,13 +123,13 @@ const Register<RoutingSpec> entry({
     .name = "clos_ad",
     .summary = "minimal or through a common ancestor, by the shortest queues and in sequence (Clos-AD)",
     .topologies = {"hyperx"},
-    .params = params(),
+    // The comparison gives a detour twice the hops of the minimal path. A detour has this length if it perturbs every
+    // dimension. So `detour_hops` has no effect here.
+    .params = without(weight_params("absolute", congestion_scope_param("port"), "sequential"), "detour_hops"),
     .setup = with_rule<setup>,
     .route = route,
     .candidates = candidates,
     .chosen = chosen,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::clos_ad

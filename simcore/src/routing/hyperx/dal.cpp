@@ -8,11 +8,8 @@
 #include <algorithm>
 
 #include "routing/hyperx/incremental.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::dal {
-
-namespace {
 
 struct Dal {
   struct Rule : WeightRule {
@@ -77,7 +74,7 @@ class Outputs {
   Output outputs_[kMaxRadix];
 };
 
-void route_or_escape(const Network& net, State& s, Batch& b) {
+static void route_or_escape(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Dal::Rule&>(*net.relation);
   const bool wormhole = net.router.flow_control == FlowControl::kWormhole;
   Outputs outputs(net, s, rule.measure);
@@ -100,7 +97,7 @@ void route_or_escape(const Network& net, State& s, Batch& b) {
 
 // First records the deroute of the last hop, at the router that the hop led to. With `escape` a head may request many
 // times, so the record must not depend on the candidate that the head chooses.
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Dal::Rule&>(*net.relation);
   u16* const derouted = rule.derouted.of(s);
   for (u32 i = 0; i < b.count; i++)
@@ -109,7 +106,7 @@ void route(const Network& net, State& s, Batch& b) {
   else weighted_route<Dal>(net, s, b);
 }
 
-RoutingFacts setup(const Params& params, Network& net, Dal::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Dal::Rule& rule) {
   read_weight(params, net, rule);
   rule.escape = params.text("deadlock_avoidance") == "escape";
   const u32 dimensions = as_hyperx(net).dimensions;
@@ -125,25 +122,15 @@ RoutingFacts setup(const Params& params, Network& net, Dal::Rule& rule) {
                   rule);
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = weight_params();
-  specs.push_back(choice("deadlock_avoidance", "escape", {"escape", "distance"},
-                         "escape = an escape VC class in dimension order; distance = a VC class per hop"));
-  return specs;
-}
-
-const Register<RoutingSpec> entry([] {
-  RoutingSpec spec = incremental<Dal>({
-      .name = "dal",
-      .summary = "any unaligned dimension, with one weighted deroute in each (DAL)",
-      .params = params(),
-      .setup = with_rule<setup>,
-      .agent_can_choose = false,  // only route() records the deroutes
-  });
-  spec.route = route;
-  return spec;
-}());
-
-}  // namespace
+const Register<RoutingSpec> entry(incremental<Dal>({
+    .name = "dal",
+    .summary = "any unaligned dimension, with one weighted deroute in each (DAL)",
+    .params = joined(weight_params(),
+                     {choice("deadlock_avoidance", "escape", {"escape", "distance"},
+                             "escape = an escape VC class in dimension order; distance = a VC class per hop")}),
+    .setup = with_rule<setup>,
+    .route = route,
+    .agent_can_choose = false,  // only route() records the deroutes
+}));
 
 }  // namespace flitgym::routing::hyperx::dal

@@ -5,11 +5,8 @@
 //   after_deroute:  The first hop in a dimension takes class 0, the hop after a deroute class 1 (SuperSim's DOAL).
 //   deroute:        The deroute takes class 1, every direct hop class 0 (SST/Merlin's hyperx.cc).
 #include "routing/hyperx/incremental.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::dim_war {
-
-namespace {
 
 struct DimWar {
   struct Rule : WeightRule {
@@ -22,27 +19,20 @@ struct DimWar {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, DimWar::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, DimWar::Rule& rule) {
   read_weight(params, net, rule);
   rule.deroute_class = params.text("classes") == "deroute";
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = weight_params();
-  specs.push_back(choice("classes", "after_deroute", {"after_deroute", "deroute"},
-                         "hop that takes VC class 1: after_deroute = the hop after a deroute (SuperSim); deroute = the "
-                         "deroute itself (SST)"));
-  return specs;
-}
-
 const Register<RoutingSpec> entry(incremental<DimWar>({
     .name = "dim_war",
     .summary = "dimension by dimension, with one weighted deroute in each (DimWAR)",
-    .params = params(),
+    .params = joined(weight_params(),
+                     {choice("classes", "after_deroute", {"after_deroute", "deroute"},
+                             "hop that takes VC class 1: after_deroute = the hop after a deroute (SuperSim); deroute = "
+                             "the deroute itself (SST)")}),
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::dim_war

@@ -8,14 +8,12 @@
 
 namespace flitgym::routing::hyperx::dimension_order {
 
-namespace {
-
 struct Order : ComponentData {
   std::vector<u32> dimensions;
   bool ascending = true;
 };
 
-Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Packet& p, u32 router) {
+static Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Packet& p, u32 router) {
   const u32 to = net.terminal_router[p.destination];
   if (router == to) return ejection(net, p);
   if (order.ascending) return {hx.dor_port(router, to, p), 0};
@@ -26,19 +24,17 @@ Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Pac
   return {hx.port_towards(router, to, k, hx.link_of(p, k)), 0};
 }
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.relation);
   for (u32 i = 0; i < b.count; i++)
     choose(b, i, next_hop(net, as_hyperx(net), order, s.packets[b.packet[i]], b.router[i]));
 }
 
-RoutingFacts setup(const Params& params, Network& net, Order& order) {
+static RoutingFacts setup(const Params& params, Network& net, Order& order) {
   const u32 dimensions = as_hyperx(net).dimensions;
   order.dimensions = order_of(params, dimensions);
   order.ascending = std::is_sorted(order.dimensions.begin(), order.dimensions.end());
-  RoutingFacts facts{1, dimensions};
-  facts.minimal = true;
-  return facts;
+  return {.classes = 1, .max_hops = dimensions, .minimal = true};
 }
 
 const Register<RoutingSpec> entry({
@@ -50,7 +46,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .candidates = only_candidate<route>,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::dimension_order

@@ -11,10 +11,6 @@
 
 #include "routing/hyperx/lanes.hpp"
 #include "routing/two_legs.hpp"
-#include "simcore/error.hpp"
-#include "simcore/routing/choice.hpp"
-#include "simcore/routing/congestion.hpp"
-#include "simcore/routing/relation.hpp"
 #include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx {
@@ -25,7 +21,7 @@ struct Where : Head {
   u64 difference;        // of this router's coordinates and those of the destination's router, not 0
   u32 h = 0, unaligned;  // number of dimensions in which they differ; one bit per such dimension
 
-  explicit Where(const Head& at)
+  explicit __attribute__((always_inline)) Where(const Head& at)
       : Head(at), hx(as_hyperx(net)), difference(hx.difference(router, to)), unaligned(hx.unaligned_in(difference, h)) {
   }
 
@@ -71,11 +67,6 @@ inline void offer_reach(const Where& at, const Reach& reach, Out&& out) {
     if (reach.deroute >> k & 1) offer_deroutes(at, k, reach.deroute_class, out);
   });
 }
-template <class Relation, class Out>
-inline void offer_all(const Where& at, const typename Relation::Rule& rule, Out&& out) {
-  if constexpr (requires { Relation::offer(at, rule, out); }) Relation::offer(at, rule, out);
-  else offer_reach(at, Relation::reach(at, rule), out);
-}
 
 // ---- The weight ----
 
@@ -93,7 +84,8 @@ inline Operations weight_operations(const Network&, double candidates) {
 // no biases. Incremental routings sense the VCs of their class, and they weigh a deroute as if it doubled the path.
 // With a VC class per hop, congestion_scope=port does not show how full the packet's class is. OmniWAR then chooses
 // links whose class is full, and its throughput collapses beyond saturation.
-inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class",
+inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized",
+                                            const ParamSpec& scope = congestion_scope_param("class"),
                                             const std::string& allocation = "greedy") {
   return {
       real("congestion_bias_flits", 0, -1e6, 1e6, "flits",
@@ -104,7 +96,7 @@ inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalize
              "hops in the weight of a non-minimal candidate: absolute = those of its path; normalized = twice those of "
              "the minimal path"),
       congestion_param(),
-      congestion_scope_param(scope),
+      scope,
       allocation_param(allocation),
   };
 }
@@ -120,7 +112,7 @@ inline void read_weight(const Params& params, Network& net, WeightRule& rule, bo
   rule.congestion_bias = params.real("congestion_bias_flits");
   rule.bias = params.real("bias_flits");
   rule.normalized = chooses_hops && params.text("detour_hops") == "normalized";
-  rule.measure = allocating_measure_of(params, net);
+  rule.measure = measure_of(params, net);
   see_ports(net, rule);
 }
 
@@ -213,7 +205,7 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
 }
 
 template <class Relation>
-void weighted_route(const Network& net, State& s, Batch& b) {
+static void weighted_route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
   const u16* const sensed = net.sensed.kept() ? net.sensed.memory.of(s) : nullptr;
   Congestion congestion(net, s, rule.measure);
@@ -249,21 +241,24 @@ void weighted_route(const Network& net, State& s, Batch& b) {
 
 // Lists all candidates of the relation, direct links first.
 template <class Relation>
-void incremental_candidates(const Network& net, State& s, Batch& b) {
+static void incremental_candidates(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
   list_candidates(net, s, b, [&](const Head& from, auto&& offer) {
     const Where at(from);
-    for (const bool wanted : {false, true})
-      offer_all<Relation>(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+    for (const bool wanted : {false, true}) {
+      const auto out = [&](u32 port, u32 vc_class, bool deroute) {
         if (deroute == wanted) offer(port, vc_class);
-      });
+      };
+      if constexpr (requires { Relation::offer(at, rule, out); }) Relation::offer(at, rule, out);
+      else offer_reach(at, Relation::reach(at, rule), out);
+    }
   });
 }
 
 template <class Relation>
 RoutingSpec incremental(RoutingSpec spec) {
   spec.topologies = {"hyperx"};
-  spec.route = weighted_route<Relation>;
+  if (!spec.route) spec.route = weighted_route<Relation>;
   spec.candidates = incremental_candidates<Relation>;
   spec.operations = weight_operations;
   return spec;

@@ -1,23 +1,19 @@
 // MIN-AD: at every router the least congested direct link of any unaligned dimension. The VC class is the number of
 // hops done, so there are L classes. Every hop leads to a higher class, so there is no dependency cycle.
 #include "routing/hyperx/incremental.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::minimal_adaptive {
 
-namespace {
-
 struct MinimalAdaptive {
-  struct Rule : WeightRule {};
+  using Rule = WeightRule;
   static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, at.packet.hops, 0}; }
 };
 
-RoutingFacts setup(const Params& params, Network& net, MinimalAdaptive::Rule& rule) {
-  rule.measure = allocating_measure_of(params, net);
+static RoutingFacts setup(const Params& params, Network& net, WeightRule& rule) {
+  rule.measure = measure_of(params, net);
   see_ports(net, rule);
-  RoutingFacts facts{as_hyperx(net).dimensions, as_hyperx(net).dimensions};
-  facts.minimal = true;
-  return weighing(facts, rule);
+  const u32 dimensions = as_hyperx(net).dimensions;
+  return weighing({.classes = dimensions, .max_hops = dimensions, .minimal = true}, rule);
 }
 
 const Register<RoutingSpec> entry(incremental<MinimalAdaptive>({
@@ -26,7 +22,5 @@ const Register<RoutingSpec> entry(incremental<MinimalAdaptive>({
     .params = {congestion_param(), congestion_scope_param("class"), allocation_param()},
     .setup = with_rule<setup>,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::minimal_adaptive

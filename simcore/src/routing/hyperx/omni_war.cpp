@@ -4,11 +4,8 @@
 // classes carry L minimal hops and M deroutes. A deroute does not reduce the number of minimal hops that remain. It is
 // allowed only if at least that many classes remain after it.
 #include "routing/hyperx/incremental.hpp"
-#include "simcore/registry.hpp"
 
 namespace flitgym::routing::hyperx::omni_war {
-
-namespace {
 
 struct OmniWar {
   struct Rule : WeightRule {
@@ -25,7 +22,7 @@ struct OmniWar {
   }
 };
 
-RoutingFacts setup(const Params& params, Network& net, OmniWar::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, OmniWar::Rule& rule) {
   read_weight(params, net, rule);
   const u32 dimensions = as_hyperx(net).dimensions;
   const i64 deroutes = params.integer("deroutes");
@@ -34,25 +31,18 @@ RoutingFacts setup(const Params& params, Network& net, OmniWar::Rule& rule) {
   return weighing({rule.classes, rule.classes}, rule);
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = weight_params();
-  specs.push_back(integer(
-      "deroutes", -1, -1, kMaxVcs, "per packet",
-      "M; each takes one VC class, in addition to the L classes of the minimal hops; -1 = number of dimensions"));
-  specs.push_back(
-      flag("back_to_back", false,
-           "allow a second deroute in the dimension of the last one; packets then tend to wander in that dimension"));
-  return specs;
-}
-
 const Register<RoutingSpec> entry(incremental<OmniWar>({
     .name = "omni_war",
     .summary = "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)",
-    .params = params(),
+    .params = joined(weight_params(),
+                     {integer("deroutes", -1, -1, kMaxVcs, "per packet",
+                              "M; each takes one VC class, in addition to the L classes of the minimal hops; -1 = "
+                              "number of dimensions"),
+                      flag("back_to_back", false,
+                           "allow a second deroute in the dimension of the last one; packets then tend to wander in "
+                           "that dimension")}),
     .setup = with_rule<setup>,
     .widest = true,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::omni_war

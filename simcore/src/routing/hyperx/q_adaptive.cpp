@@ -34,8 +34,6 @@
 
 namespace flitgym::routing::hyperx::q_adaptive {
 
-namespace {
-
 struct Paths {
   using Fact = bool;  // whether the port is the direct one
   using Rule = ComponentData;
@@ -84,7 +82,7 @@ struct QAdaptive : Paths {
 };
 
 // First estimates, from link latencies alone: one hop to the aligned router, two hops through any other router.
-void initialise(const Network& net, State& s) {
+static void initialise(const Network& net, State& s) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const QAdaptive::Rule&>(*net.routing);
   fill_table(net, s, [&](u32 router, u32 row, u32 port) {
@@ -96,7 +94,7 @@ void initialise(const Network& net, State& s) {
   });
 }
 
-RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   const HyperX& hx = as_hyperx(net);
   read_queued(params, net, rule);
   u32 rows = 0;
@@ -105,9 +103,9 @@ RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
     rows += hx.widths[k];
   }
   shape_table(net, rule, rows, "q_adaptive: (dimension, destination coordinate) x non-terminal port", initialise);
-  RoutingFacts facts{2, 2 * hx.dimensions};
-  if (rule.queue_weight > 0) facts.senses = rule.measure.senses();
-  return facts;
+  return {.classes = 2,
+          .max_hops = 2 * hx.dimensions,
+          .senses = rule.queue_weight > 0 ? rule.measure.senses() : Occupancy::kNothing};
 }
 
 const Register<RoutingSpec> entry(declared<QAdaptive>({
@@ -122,15 +120,16 @@ const Register<RoutingSpec> entry(declared<QAdaptive>({
     .operations = row_and_queue_operations,
 }));
 
+static RoutingFacts setup_paths(const Params&, Network& net, ComponentData&) {
+  return {2, 2 * as_hyperx(net).dimensions};
+}
+
 const Register<RelationSpec> relation_entry({
     .name = "q_adaptive",
     .summary = "dimension by dimension, the direct link or one deroute in each: the paths that Q-adaptive explores",
     .topologies = {"hyperx"},
-    .setup = [](const Params&, Network& net,
-                std::shared_ptr<const ComponentData>&) { return RoutingFacts{2, 2 * as_hyperx(net).dimensions}; },
+    .setup = with_rule<setup_paths>,
     .candidates = candidates_declared<Paths>,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::q_adaptive

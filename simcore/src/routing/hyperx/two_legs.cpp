@@ -6,13 +6,9 @@
 //          source or the destination router (as in SuperSim).
 // ugal     UGAL (Singh 2005): the source router compares the weights of SC'19 of the minimal path and of VAL's paths.
 //          It skips a drawn intermediate that is the source or destination router.
-#include <algorithm>
-
 #include "routing/hyperx/incremental.hpp"
 
 namespace flitgym::routing::hyperx::two_legs {
-
-namespace {
 
 struct LegsRule : WeightRule {
   u32 candidates = 1;
@@ -48,24 +44,16 @@ struct Legs {
   }
 };
 
-RoutingFacts setup_valiant(const Params&, Network& net, LegsRule& rule) {
+static RoutingFacts setup_valiant(const Params&, Network& net, LegsRule& rule) {
   rule.intermediate = declare_intermediate(net);
   return {2, 2 * as_hyperx(net).dimensions};
 }
 
-RoutingFacts setup_ugal(const Params& params, Network& net, LegsRule& rule) {
+static RoutingFacts setup_ugal(const Params& params, Network& net, LegsRule& rule) {
   read_weight(params, net, rule);
   rule.candidates = params.count("candidates");
   rule.intermediate = declare_intermediate(net);
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
-}
-
-std::vector<ParamSpec> ugal_params() {
-  auto specs = weight_params("absolute", "port");
-  std::ranges::replace_if(
-      specs, [](const ParamSpec& p) { return p.key == "congestion_scope"; }, congestion_scope_of_paths_param("port"));
-  specs.push_back(integer("candidates", 1, 1, 15, "", "number of random intermediates compared"));
-  return specs;
 }
 
 const Register<RoutingSpec> valiant(routing::two_legs<Legs<true>>({
@@ -78,11 +66,10 @@ const Register<RoutingSpec> ugal(routing::two_legs<Legs<false>>({
     .name = "ugal",
     .summary = "minimal or through a random router, by the queues of the source router (UGAL)",
     .topologies = {"hyperx"},
-    .params = ugal_params(),
+    .params = joined(weight_params("absolute", congestion_scope_of_paths_param("port")),
+                     {integer("candidates", 1, 1, 15, "", "number of random intermediates compared")}),
     .setup = with_rule<setup_ugal>,
     .operations = weight_operations,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::hyperx::two_legs

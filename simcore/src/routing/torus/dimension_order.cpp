@@ -23,11 +23,9 @@
 
 namespace flitgym::routing::torus::dimension_order {
 
-namespace {
-
 struct Order : ComponentData {
   std::vector<u32> dimensions;
-  std::vector<u8> dateline;  // [dimensions] 1: two VC classes
+  std::vector<u8> dateline;  // [dimensions] 1: a ring that needs two VC classes
 };
 
 // The next dimension k of a packet, and the packet's present and final coordinate in it.
@@ -51,7 +49,7 @@ struct Turn : Head {
   }
 };
 
-void route(const Network& net, State& s, Batch& b) {
+static void route(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.relation);
   route_heads(net, s, b, [&](const Head& at) {
     const Turn turn(at, order);
@@ -63,7 +61,7 @@ void route(const Network& net, State& s, Batch& b) {
 
 // Lists both directions of a tie, all parallel links, and all VC classes if any class is allowed. With bubble flow
 // control, a packet in a ring stays in it.
-void candidates(const Network& net, State& s, Batch& b) {
+static void candidates(const Network& net, State& s, Batch& b) {
   const auto& order = static_cast<const Order&>(*net.relation);
   list_candidates(net, s, b, [&](const Head& at, auto&& offer) {
     const Turn turn(at, order);
@@ -84,11 +82,11 @@ void candidates(const Network& net, State& s, Batch& b) {
 
 // Numbers the rings of bubble flow control: one per dimension, direction and parallel link. A packet that moves up
 // arrives by the port that leads down.
-void name_rings(const Torus& t, const Order& order, Network& net) {
+static void name_rings(const Torus& t, const Order& order, Network& net) {
   net.ring_of_output.assign(net.radix, kNoRing);
   net.ring_of_input.assign(net.radix, kNoRing);
   for (const u32 k : order.dimensions) {
-    if (!t.ring[k] || t.widths[k] <= 3) continue;
+    if (!order.dateline[k]) continue;
     for (u32 n = 0; n < 2 * t.links[k]; n++) {
       const u32 out = t.base[k] + n, in = t.base[k] + (n + t.links[k]) % (2 * t.links[k]);
       net.ring_of_output[out] = net.ring_of_input[in] = static_cast<u16>(out);
@@ -96,19 +94,17 @@ void name_rings(const Torus& t, const Order& order, Network& net) {
   }
 }
 
-RoutingFacts setup(const Params& params, Network& net, Order& order) {
+static RoutingFacts setup(const Params& params, Network& net, Order& order) {
   const Torus& t = as_torus(net);
-  const u32 dimensions = t.dimensions;
-  order.dimensions = order_of(params, dimensions);
-  RoutingFacts facts{1, t.diameter};
-  facts.minimal = true;
-  bool rings = false;
-  for (u32 k = 0; k < dimensions; k++) rings |= t.ring[k] && t.widths[k] > 3;
-  facts.bubble = rings && params.text("deadlock_avoidance") == "bubble";
-  for (u32 k = 0; k < dimensions; k++) order.dateline.push_back(!facts.bubble && t.ring[k] && t.widths[k] > 3);
-  if (facts.bubble) name_rings(t, order, net);
-  else if (rings) facts.classes = 2;
-  return facts;
+  order.dimensions = order_of(params, t.dimensions);
+  for (u32 k = 0; k < t.dimensions; k++) order.dateline.push_back(t.ring[k] && t.widths[k] > 3);
+  const bool rings = std::ranges::count(order.dateline, 1) > 0,
+             bubble = rings && params.text("deadlock_avoidance") == "bubble";
+  if (bubble) {
+    name_rings(t, order, net);
+    order.dateline.assign(t.dimensions, 0);
+  }
+  return {.classes = rings && !bubble ? 2u : 1u, .max_hops = t.diameter, .minimal = true, .bubble = bubble};
 }
 
 const Register<RoutingSpec> entry({
@@ -123,7 +119,5 @@ const Register<RoutingSpec> entry({
     .route = route,
     .candidates = candidates,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::torus::dimension_order

@@ -46,15 +46,11 @@ TEST(up_down_lists_every_minimal_port) {
     for (u32 router = 0; router < x.net.routers; router++)
       for (u32 t = 0; t < x.net.terminals; t++) {
         x.send(0, t);
-        std::set<u32> listed, minimal;
-        for (const Step& step : x.candidates({router, 0, 0})) {
-          CHECK(listed.insert(step.port).second);
-          CHECK_EQ(step.vc_class, x.ejects(router, step) ? kAnyClass : 0u);
-        }
+        std::vector<Step> minimal;
         const u32 to = x.net.terminal_router[t];
-        if (router == to) minimal = {x.net.terminal_port[t]};
-        else each_minimal(x.net, *x.net.graphs[0], router, to, [&](u32 k) { minimal.insert(k); });
-        CHECK(listed == minimal);
+        each_minimal(x.net, *x.net.graphs[0], router, to, [&](u32 k) { minimal.push_back({k, 0}); });
+        if (router == to) minimal = {{x.net.terminal_port[t], kAnyClass}};
+        CHECK(std::ranges::is_permutation(x.candidates({router, 0, 0}), minimal));
       }
   }
 }
@@ -69,17 +65,11 @@ TEST(classes_by_destination) {
     CHECK_EQ(x.net.vcs, 6u);
     for (u32 source = 0; source < x.net.terminals; source++)
       for (u32 to = 0; to < x.net.terminals; to++) {
-        Place at = x.send(source, to);
-        std::set<u32> listed;
-        for (const Step& step : x.candidates(at)) {
+        const Place at = x.send(source, to);
+        for (const Step& step : x.candidates(at))
           if (!x.ejects(at.router, step)) CHECK_EQ(step.vc_class, (to + to / 6) % 6);
-          listed.insert(step.port);
-        }
         if (routing.name == "agent") continue;
-        x.walk(source, to, source * to, [&](u32 router, const Step& step) {
-          if (router == at.router) CHECK(listed.contains(step.port));
-          CHECK_EQ(step.vc_class, (to + to / 6) % 6);
-        });
+        x.walk(source, to, source * to, [&](u32, const Step& step) { CHECK_EQ(step.vc_class, (to + to / 6) % 6); });
       }
   }
 }
