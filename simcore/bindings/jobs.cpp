@@ -130,7 +130,6 @@ py::dict blame(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const std::size_t jobs = net.accounted_jobs;
-  const std::vector<u64> sent = job_flits(net, s), waited = wait_blame(net, s);
   std::vector<u64> flits;
   std::vector<double> stall, wait, stalled;
   std::size_t channels = 0;
@@ -138,10 +137,10 @@ py::dict blame(Simulation& sim) {
     if (net.channels[p].peer == kNone) continue;
     channels++;
     for (std::size_t v = p * jobs; v < (p + 1) * jobs; v++) {
-      flits.push_back(sent[v]);
+      flits.push_back(s.job_flits[v]);
       stall.push_back(static_cast<double>(s.job_stall[v]) * net.cycle_ns);
       for (std::size_t c = v * jobs; c < (v + 1) * jobs; c++) {
-        wait.push_back(static_cast<double>(waited[c]) * net.cycle_ns);
+        wait.push_back(static_cast<double>(s.wait_blame[c]) * net.cycle_ns);
         stalled.push_back(s.stall_blame[c] * net.cycle_ns);
       }
     }

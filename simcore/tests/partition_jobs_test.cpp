@@ -105,8 +105,8 @@ std::vector<double> numbers(const Simulation& sim) {
   append(all, host_histogram_sums(s, &Hosts::message_histogram));
   for (const JobPoint& x : job_series_sums(s))
     append(all, std::vector<u64>{x.packets, x.bytes_received, x.bytes_sent, x.hops, x.latency});
-  append(all, job_flits(net, s));
-  append(all, wait_blame(net, s));
+  append(all, s.job_flits);
+  append(all, s.wait_blame);
   append(all, s.stall_blame);
   append(all, s.job_stall);
   const HostTotals hosts = host_totals(s);

@@ -145,13 +145,11 @@ struct OutstandingChange {
 static_assert(sizeof(OutstandingChange) == 24);
 
 // Data of a channel that the account of jobs touches for every flit (src/core/hosts/blame.hpp).
-struct ChannelAccount {  // 16 bytes: four ports of a router in a cache line
-  Cycle sending_until;   // end of the present transmission
-  Cycle busy;            // cycles of transmission in the window, up to sending_until
-  u32 job;               // job of the last flit
-  u32 flits;             // flits of this job in the window that job_flits does not contain yet
-};  // busy and flits are valid only while a window is open
-static_assert(sizeof(ChannelAccount) == 16);
+struct ChannelAccount {
+  Cycle sending_until;  // end of the present transmission
+  u32 job;              // job of the last flit
+  Cycle stall_charged;  // cycle up to which the present stall is accounted
+};
 
 struct JobPoint {  // one interval of the time series of a job
   u64 packets = 0, bytes_received = 0, bytes_sent = 0, hops = 0, latency = 0;

@@ -302,16 +302,15 @@ using Memories = std::vector<Memory>;
   X(std::vector<u64>, nic_free)                /* [ranks, nics, 2] the same for sending and receiving (LogGOPS) */     \
   X(std::vector<Outbox>, outboxes)             /* [terminals] */                                                       \
   X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                    \
-  X(std::vector<u64>, job_flits)  /* [router_ports, jobs] flits sent on the channel; see job_flits() in stats.hpp */   \
+  X(std::vector<u64>, job_flits)               /* [router_ports, jobs] flits sent on the channel in the window */      \
   X(std::vector<u32>, job_queued) /* [router_ports << vc_shift, jobs] packets in this input VC, and in the NIC that    \
                                      feeds it */                                                                       \
   X(std::vector<u32>,                                                                                                  \
     job_waiting) /* [router_ports, jobs] unsent packets whose output is this port, or queued behind such a packet */   \
   X(std::vector<u16>, job_downstream) /* [router_ports << vc_shift, jobs] downstream slots that the job holds */       \
   X(std::vector<u64>, job_stall)      /* [router_ports, jobs] cycles without credit while the job had packets there */ \
-  X(std::vector<u32>, stall_charged)  /* [router_ports] cycle up to which the present stall is accounted */            \
   X(std::vector<u64>, wait_blame)     /* [router_ports, jobs, jobs] packet-cycles of waiting while flits of the        \
-                                         other job were sent; see wait_blame() in stats.hpp */                         \
+                                         other job were sent, up to the end of the present flit */                     \
   X(std::vector<double>, stall_blame) /* [router_ports, jobs, jobs] packet-cycles of stalls behind the other's flits   \
                                        */
 

@@ -39,11 +39,6 @@ std::vector<Cycle> changes(const Network& network, Cycle until);
 void begin_window(const Network& network, State& state);
 void end_window(const Network& network, State& state);
 
-// Flits per job and delays between jobs on each channel in the window; empty unless jobs are accounted. While the
-// window is open, the arrays of the same names in State are not up to date.
-std::vector<u64> job_flits(const Network& network, const State& state);   // [ports, jobs]
-std::vector<u64> wait_blame(const Network& network, const State& state);  // [ports, victims, culprits] packet-cycles
-
 // Packets that this source would have generated in the window at the present load, during the time that it was blocked
 // with source_backlog=lost.
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {

@@ -138,12 +138,12 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     // Only the hosts are simulated. Their events are processed in strides of 1 us, so that Ctrl-C works.
     const LimitScope scope(keep_going);
     Frame f(net, state_, workspace_, state_.part.totals.now);
-    while (workload::next_host_event(state_) <= until && !workload::no_host_events(state_) && !workload_finished()) {
+    while (workload::next_host_event(state_) <= until && !workload_finished()) {
       whole_or_broken([&] { workload::host_events(f, std::min(until, workload::next_host_event(state_) + 1000000)); });
       show_progress();
       if (keep_going) keep_going();
     }
-    if (!workload::no_host_events(state_)) state_.hosts[0].totals.now = until;
+    if (workload::next_host_event(state_) != workload::kNoHostEvent) state_.hosts[0].totals.now = until;
     state_.part.totals.now = static_cast<Cycle>(std::min<u64>(kEndOfTime, workload::present(net, state_)));
     show_progress();
     return workload_finished();
@@ -159,7 +159,8 @@ bool Simulation::workload_finished() const {
 }
 
 bool Simulation::workload_stuck() const {
-  if (!network_->workload || workload_finished() || !workload::no_host_events(state_)) return false;
+  if (!network_->workload || workload_finished()) return false;
+  if (workload::next_host_event(state_) != workload::kNoHostEvent) return false;
   const Totals t = totals(state_);
   return t.packets_in_network == 0 && t.backlogged == 0;
 }

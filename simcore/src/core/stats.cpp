@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "core/hosts/blame.hpp"
 #include "simcore/error.hpp"
 
 namespace flitgym {
@@ -160,7 +159,7 @@ void begin_window(const Network& net, State& s) {
   std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
   std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);
   std::fill(s.stall_blame.begin(), s.stall_blame.end(), 0);
-  for (ChannelAccount& account : s.job_channels) account.sending_until = account.busy = account.flits = 0;
+  for (ChannelAccount& account : s.job_channels) account.sending_until = 0;
   for (Port& o : s.ports) {
     if (net.keeps_flits) o.flits_before += static_cast<u32>(o.flits);
     o.flits = o.stall = 0;
@@ -183,7 +182,6 @@ double missed_until(const Network& net, const State& s, Cycle until) {
 void end_window(const Network& net, State& s) {
   if (!s.part.window.open) return;
   const double missed = missed_until(net, s, s.part.totals.now);
-  if (net.accounted_jobs) workload::settle_blame(net, s);
   for (Port& o : s.ports) {
     if (o.stalled) o.stall += s.part.totals.now - o.stalled_since;
     o.window_flits = o.flits;

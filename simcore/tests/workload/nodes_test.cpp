@@ -254,7 +254,7 @@ TEST(nodes_conserve_bytes) {
         CHECK(job.flits >= carried && (mpi || job.flits <= carried + 2 * 300 * 4));
         // The account of channels and the matrix of messages are complete.
         for (u32 p = 0; p < sim.network().router_ports; p++)
-          if (sim.network().channels[p].peer != kNone) CHECK_EQ(job_flits(sim.network(), s)[p], s.ports[p].flits);
+          if (sim.network().channels[p].peer != kNone) CHECK_EQ(s.job_flits[p], s.ports[p].flits);
         double in_matrix = 0;
         for (u32 k = 0; k < 36 * 36; k++) in_matrix += w.matrix.bytes.of(s)[k];
         CHECK_EQ(in_matrix, static_cast<double>(wanted.bytes));

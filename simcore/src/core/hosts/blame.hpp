@@ -8,32 +8,105 @@
 // The account goes one step deep. If those flits wait for a third job downstream, that job is charged where they wait.
 // The rest of a packet's latency is its time without other packets, and waiting for the crossbar.
 //
-// Packets that wait for a busy channel are counted rather than charged per flit. Each channel has a counter of its busy
-// cycles (ChannelAccount::busy). When a packet begins to wait, the counter's value is subtracted from its job's account
-// with the job on the channel. When it stops waiting, the counter's new value is added. When flits of another job
-// follow on the channel, the accounts of all waiting packets are moved. A flit of the same job as the previous one
-// therefore costs no work per job.
+// A flit on a channel charges its time there in advance, to the packets that wait when it starts. A packet that begins
+// or stops waiting meanwhile corrects this by the rest of that time (ChannelAccount::sending_until).
 #pragma once
 
-#include "simcore/network.hpp"
-#include "simcore/state.hpp"
+#include <algorithm>
+#include <type_traits>
 
-namespace flitgym {
-struct Frame;
-}
+#include "core/stage/frame.hpp"
 
 namespace flitgym::workload {
 
-void account_queued(Frame& f, u32 input_vc, u32 packet);    // the packet enters an input VC, or the NIC that fills it
-void account_routed(Frame& f, u32 input_vc, u32 output);    // the packet at the front of the VC requests this output
-void account_unrouted(Frame& f, u32 input_vc, u32 output);  // it may choose its output again
-void account_left(Frame& f, u32 input_vc, u32 output, u32 packet);  // its tail has left the input VC
-// `flits` flits of a packet, starting with this one, occupy a channel for `cycles` cycles.
-void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles);
-void account_credit(Frame& f, const CreditEvent& credit);
 void account_stall(const Frame& f, u32 port);  // charges the time up to now on a stalled channel
-// Call when the window ends. Charges the time up to now to packets that still wait.
-void settle_blame(const Network& net, State& s);
+
+// Calls work() with the number of jobs. Most studies have two jobs, for which it is a constant of the compiler. Work
+// for two jobs has no branch on the number of packets, because it cannot be predicted.
+template <class Work>
+inline __attribute__((always_inline)) void with_jobs(const Network& net, Work work) {
+  if (net.accounted_jobs == 2) [[likely]]
+    work(std::integral_constant<u32, 2>());
+  else work(net.accounted_jobs);
+}
+
+// Cycles that the channel carries its present flit from now on, if a window is open.
+inline u32 charged_ahead(const Frame& f, const ChannelAccount& channel) {
+  return f.part.window.open ? std::max(channel.sending_until, f.now) - f.now : 0;
+}
+
+// All packets that are queued in the input VC begin (sign 1) or stop (sign -1) waiting for an output.
+inline void count_queue(Frame& f, u32 input_vc, u32 output, i32 sign) {
+  State& s = f.s;
+  if (s.ports[output].stalled) account_stall(f, output);
+  const ChannelAccount& channel = s.job_channels[output];
+  const u32 of = channel.job;
+  const i64 cycles = i64{sign} * charged_ahead(f, channel);
+  with_jobs(f.net, [&](auto jobs) __attribute__((always_inline)) {
+    const std::size_t row = std::size_t{output} * jobs;
+    const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
+    for (u32 v = 0; v < jobs; v++) {
+      if (jobs > 2 && queued[v] == 0) continue;
+      s.job_waiting[row + v] += static_cast<u32>(sign) * queued[v];
+      s.wait_blame[(row + v) * jobs + of] += static_cast<u64>(cycles) * queued[v];
+    }
+  });
+}
+
+// The packet enters an input VC, or the NIC that fills it.
+inline void account_queued(Frame& f, u32 input_vc, u32 packet) {
+  State& s = f.s;
+  const u32 jobs = f.net.accounted_jobs, job = s.packets[packet].job;
+  s.job_queued[std::size_t{input_vc} * jobs + job]++;
+  const InputVc& in = s.input_vcs[input_vc];
+  if (!in.routed()) return;
+  const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
+  if (s.ports[output].stalled) account_stall(f, output);
+  const std::size_t row = std::size_t{output} * jobs + job;
+  s.job_waiting[row]++;
+  s.wait_blame[row * jobs + s.job_channels[output].job] += charged_ahead(f, s.job_channels[output]);
+}
+
+// Its tail has left the input VC. Ends the wait of the packets behind this one. This packet waits until its head is on
+// the channel.
+inline void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
+  f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
+  count_queue(f, input_vc, output, -1);
+}
+
+// `flits` flits of a packet, starting with this one, occupy a channel for `cycles` cycles.
+inline __attribute__((always_inline)) void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+  const Network& net = f.net;
+  State& s = f.s;
+  if (net.is_nic(port)) return;
+  const u32 job = s.packets[packet_of(flit)].job;
+  with_jobs(net, [&](auto jobs) __attribute__((always_inline)) {
+    const std::size_t row = std::size_t{port} * jobs;
+    const u32* const waiting = &s.job_waiting[row];
+    if (flit & kHead) s.job_waiting[row + job]--;
+    if (f.part.window.open) {
+      s.job_flits[row + job] += flits;
+      for (u32 v = 0; v < jobs; v++)
+        if (jobs <= 2 || waiting[v]) s.wait_blame[(row + v) * jobs + job] += u64{waiting[v]} * cycles;
+    }
+    if (net.channels[port].kind != PortKind::kTerminal) {
+      u16& slots = s.job_downstream[std::size_t{net.vc_id(port, vc)} * jobs + job];
+      slots = static_cast<u16>(slots + flits);
+    }
+  });
+  ChannelAccount& channel = s.job_channels[port];
+  channel.sending_until = f.now + cycles;
+  channel.job = job;
+}
+
+inline void account_credit(Frame& f, const CreditEvent& credit) {
+  const Network& net = f.net;
+  const u32 port = net.port_of_vc(credit.vc);
+  if (net.is_nic(port)) return;
+  if (f.s.ports[port].stalled) account_stall(f, port);
+  u16& slots = f.s.job_downstream[std::size_t{credit.vc} * net.accounted_jobs + credit.job];
+  slots = static_cast<u16>(slots - credit.flits);
+}
 
 // Prefetch the first cache line of the accounts of an input VC, of the slots behind an output VC, and of an output.
 // Always inline, because GCC takes a function that only prefetches for one without effects, and removes its calls.

@@ -397,36 +397,36 @@ class Engine {
     }
   }
 
-  void look_for_receive(u32 id) {
-    Message& m = own_.messages[id];
-    Rank& rank = s_.ranks[m.destination];
-    u32 looked_at = 0, before = kNone;
-    for (u32 r = rank.posted; r != kNone; before = r, r = own_.ops[r].next) {
+  // Removes the first entry of a list that fits, and returns it; kNone: none. Counts the entries examined.
+  template <class Entry, class Fits>
+  static u32 take_first(std::vector<Entry>& pool, u32& first, u32& last, u32& looked_at, Fits fitting) {
+    for (u32 before = kNone, id = first; id != kNone; before = id, id = pool[id].next) {
       looked_at++;
-      if (!fits(own_.ops[r], m)) continue;
-      (before == kNone ? rank.posted : own_.ops[before].next) = own_.ops[r].next;
-      if (rank.last_posted == r) rank.last_posted = before;
-      return matched(id, r, looked_at);
+      if (!fitting(pool[id])) continue;
+      (before == kNone ? first : pool[before].next) = pool[id].next;
+      if (last == id) last = before;
+      return id;
     }
-    m.next = kNone;
-    (rank.unexpected == kNone ? rank.unexpected : own_.messages[rank.last_unexpected].next) = id;
-    rank.last_unexpected = id;
+    return kNone;
+  }
+
+  void look_for_receive(u32 id) {
+    const Message& m = own_.messages[id];
+    Rank& rank = s_.ranks[m.destination];
+    u32 looked_at = 0;
+    const u32 op = take_first(own_.ops, rank.posted, rank.last_posted, looked_at,
+                              [&](const ActiveOp& receive) { return fits(receive, m); });
+    if (op != kNone) matched(id, op, looked_at);
+    else append(own_.messages, rank.unexpected, rank.last_unexpected, id);
   }
 
   void look_for_message(u32 op) {
-    const ActiveOp& receive = own_.ops[op];
-    Rank& rank = s_.ranks[receive.rank];
-    u32 looked_at = 0, before = kNone;
-    for (u32 m = rank.unexpected; m != kNone; before = m, m = own_.messages[m].next) {
-      looked_at++;
-      if (!fits(receive, own_.messages[m])) continue;
-      (before == kNone ? rank.unexpected : own_.messages[before].next) = own_.messages[m].next;
-      if (rank.last_unexpected == m) rank.last_unexpected = before;
-      return matched(m, op, looked_at);
-    }
-    own_.ops[op].next = kNone;
-    (rank.posted == kNone ? rank.posted : own_.ops[rank.last_posted].next) = op;
-    rank.last_posted = op;
+    Rank& rank = s_.ranks[own_.ops[op].rank];
+    u32 looked_at = 0;
+    const u32 id = take_first(own_.messages, rank.unexpected, rank.last_unexpected, looked_at,
+                              [&](const Message& m) { return fits(own_.ops[op], m); });
+    if (id != kNone) matched(id, op, looked_at);
+    else append(own_.ops, rank.posted, rank.last_posted, op);
   }
 
   void matched(u32 id, u32 op, u32 looked_at) {
@@ -480,12 +480,8 @@ void host_events(Frame& f, u64 until) {
   Engine(f).run(until);
 }
 
-bool no_host_events(const State& s) {
-  return std::all_of(s.hosts.begin(), s.hosts.end(), [](const Hosts& hosts) { return hosts.events.empty(); });
-}
-
 u64 next_host_event(const State& s) {
-  u64 next = ~u64{0};
+  u64 next = kNoHostEvent;
   for (const Hosts& hosts : s.hosts)
     if (!hosts.events.empty()) next = std::min(next, hosts.events.front().when);
   return next;

@@ -11,8 +11,8 @@ void start_workload(const Network& network, State& state);
 
 // Processes all host events of a partition up to a time in ps. May be interrupted between two events.
 void host_events(Frame& f, u64 until);
-bool no_host_events(const State& s);  // no host event is scheduled
-u64 next_host_event(const State& s);  // time of the earliest event in ps; all ones: none
+inline constexpr u64 kNoHostEvent = ~u64{0};
+u64 next_host_event(const State& s);  // time of the earliest event in ps, or kNoHostEvent
 
 // Cycles simulated so far, and cycle of the end of simulated time. Without a network only hosts have a time, in 64
 // bits.
@@ -25,6 +25,24 @@ void put_event(Hosts& hosts, const HostEvent& event);  // an event whose order i
 // Index of the partition that simulates a rank.
 inline u32 partition_of_rank(const Network& net, u32 rank) {
   return net.partition_of(net.terminal_router[net.workload->rank_terminal[rank]]);
+}
+
+// Takes an unused entry of a pool, which grows if there is none.
+template <class Entry>
+u32 take(std::vector<Entry>& pool, std::vector<u32>& unused) {
+  u32 id = static_cast<u32>(pool.size());
+  if (unused.empty()) return pool.emplace_back(), id;
+  id = unused.back();
+  unused.pop_back();
+  return id;
+}
+
+// Adds an entry of a pool at the end of a list.
+template <class Entry>
+void append(std::vector<Entry>& pool, u32& first, u32& last, u32 id) {
+  pool[id].next = kNone;
+  (first == kNone ? first : pool[last].next) = id;
+  last = id;
 }
 
 // network_interface.cpp

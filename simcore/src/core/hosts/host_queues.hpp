@@ -89,13 +89,7 @@ class HostQueues {
   // ---- pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986), lowest order on top ----
 
   void wait(HostQueue& queue, HostAction action, u32 id) {
-    u32 entry = static_cast<u32>(hosts_.waiting.size());
-    if (hosts_.free_waiting.empty()) {
-      hosts_.waiting.emplace_back();
-    } else {
-      entry = hosts_.free_waiting.back();
-      hosts_.free_waiting.pop_back();
-    }
+    const u32 entry = take(hosts_.waiting, hosts_.free_waiting);
     hosts_.waiting[entry] = {turn_, queue.came++, static_cast<u32>(action), id, kNone, kNone, 0};
     queue.waiting = merged(queue.waiting, entry);
   }

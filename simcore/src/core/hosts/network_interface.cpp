@@ -20,16 +20,12 @@ namespace {
 // Pairs of ranks that have exchanged messages: a hash table with open addressing, one per partition. It grows with the
 // number of pairs and never shrinks, because message numbers must not be reused.
 
-// Index at which the search for a pair begins in a table of `size` entries, a power of two.
-std::size_t pair_home(u32 sender, u32 receiver, std::size_t size) {
-  return mix64(u64{sender} << 32 | receiver) & (size - 1);
-}
-
-// Index of a pair, or of the free entry for it. The table must not be empty.
+// Index of a pair, or of the free entry for it. The size of the table is a power of two.
 std::size_t pair_place(const std::vector<Pair>& pairs, u32 sender, u32 receiver) {
-  std::size_t at = pair_home(sender, receiver, pairs.size());
+  const std::size_t mask = pairs.size() - 1;
+  std::size_t at = mix64(u64{sender} << 32 | receiver) & mask;
   while (pairs[at].sender != kNone && (pairs[at].sender != sender || pairs[at].receiver != receiver))
-    at = (at + 1) & (pairs.size() - 1);
+    at = (at + 1) & mask;
   return at;
 }
 
@@ -51,11 +47,6 @@ Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
     hosts.totals.pairs++;
   }
   return pair;
-}
-
-void queued(Frame& f, u32 terminal) {
-  if (f.s.terminals[terminal].left++ == 0) f.part.totals.backlogged++;
-  fill_from_outbox(f, terminal);
 }
 
 // The ranks at both ends of a packet.
@@ -127,13 +118,7 @@ u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer) {
 
 u32 new_message(Hosts& hosts) {
   hosts.totals.messages_open++;
-  if (hosts.free_messages.empty()) {
-    hosts.messages.emplace_back();
-    return static_cast<u32>(hosts.messages.size()) - 1;
-  }
-  const u32 id = hosts.free_messages.back();
-  hosts.free_messages.pop_back();
-  return id;
+  return take(hosts.messages, hosts.free_messages);
 }
 
 void free_message(Hosts& hosts, u32 id) {
@@ -215,17 +200,16 @@ void hand_over(Frame& f, u32 id) {
   m.number = transfer == Transfer::kFetch ? pair.fetches++ : pair.sent++;
   m.packets = wire_packets(w, m.bytes, transfer);
   m.handed = f.now;
-  m.next = kNone;
   Outbox& box = s.outboxes[terminal];
   if (transfer == Transfer::kFetch && box.first != kNone) {
     m.next = box.first;  // a fetch overtakes waiting transfers and is not part of their order
     box.first = id;
     box.next_flits = 0;
   } else {
-    (box.first == kNone ? box.first : hosts.messages[box.last].next) = id;
-    box.last = id;
+    append(hosts.messages, box.first, box.last, id);
   }
-  queued(f, terminal);
+  if (s.terminals[terminal].left++ == 0) f.part.totals.backlogged++;
+  fill_from_outbox(f, terminal);
 }
 
 void fill_from_outbox(Frame& f, u32 terminal) {
@@ -270,9 +254,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     if (--m.packets > 0) {
       if (!w.interleave || box.first == box.last) continue;
       box.first = m.next;
-      hosts.messages[box.last].next = id;
-      box.last = id;
-      m.next = kNone;
+      append(hosts.messages, box.first, box.last, id);
       continue;
     }
     box.first = m.next;

@@ -31,7 +31,6 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
     make(s.job_waiting, ports * jobs, 0u);
     make(s.job_downstream, vcs * jobs, u16{0});
     make(s.job_stall, ports * jobs, u64{0});
-    make(s.stall_charged, ports, 0u);
     make(s.wait_blame, ports * jobs * jobs, u64{0});
     make(s.stall_blame, ports * jobs * jobs, 0.0);
   }

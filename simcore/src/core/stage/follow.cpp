@@ -158,7 +158,9 @@ void follow_waits(Frame& f) {
   for (u32 port = 0; port < net.router_ports; port++) {
     if (sending[port].ends == kNone && sending[port].packet == kNone) continue;  // has never sent a flit
     if (passed(sending[port].ends, f.now)) continue;
-    s.job_channels[port].busy++;
+    const std::size_t jobs = net.accounted_jobs, row = port * jobs;
+    for (std::size_t v = row; v < row + jobs; v++)
+      s.wait_blame[v * jobs + s.job_channels[port].job] += s.job_waiting[v];
   }
 }
 

@@ -22,10 +22,10 @@ struct Observers {
   }
   // A head requests an output VC, or its request is revoked because it may choose its output again.
   void routed(u32 input_vc, u32 output) const {
-    if (accounts()) workload::account_routed(f, input_vc, output);
+    if (accounts()) workload::count_queue(f, input_vc, output, 1);
   }
   void unrouted(u32 input_vc, u32 output) const {
-    if (accounts()) workload::account_unrouted(f, input_vc, output);
+    if (accounts()) workload::count_queue(f, input_vc, output, -1);
   }
   // The tail has left an input VC.
   void left(u32 input_vc, u32 output, u32 packet) const {
@@ -41,7 +41,7 @@ struct Observers {
   }
   // Packets wait for a channel that has no credits, or the stall ends.
   void stalled(u32 port) const {
-    if (accounts() && port < net.router_ports) s.stall_charged[port] = f.now;
+    if (accounts() && port < net.router_ports) s.job_channels[port].stall_charged = f.now;
   }
   void resumed(u32 port) const {
     if (accounts() && port < net.router_ports) workload::account_stall(f, port);
