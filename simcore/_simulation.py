@@ -56,13 +56,10 @@ class Simulation(_core.Simulation):
             `max_memory_gb` limits the memory that the simulation may need at its start, in GB of 1e9 bytes. The default
             0 means the memory that the machine has free. `facts()["memory_estimate_bytes"]` is the estimated need.
 
-            `threads` (default 1) is the number of threads that run(), drain(), collect() and apply() use for this
-            network.
-
-            `partitions` is the number of parts of the network that threads can run in parallel. The default 0 lets the
-            core choose it, at least one per thread. With a built-in routing, the number changes the state hash but no statistic, except two
-            (see docs/simulate.md). It changes the order of the decisions and of the feedback that an agent gets.
-            Routings with `allocation=sequential` always have the core's number.
+            `threads` (default 1) run this network. `partitions` is the number of parts that they can run in parallel;
+            the default 0 lets the core choose it, at least one per thread. With a built-in routing, the number changes
+            the state hash but no statistic, except two (see docs/simulate.md). It changes the order of the decisions
+            and of the feedback that an agent gets. Routings with `allocation=sequential` always have the core's number.
 
     A large network is cut into `facts()["partitions"]` partitions, which run in parallel. The attribute `threads`
     changes the number of threads and not the partitions, so the resulting state does not depend on it. Small networks

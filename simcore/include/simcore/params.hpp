@@ -54,7 +54,7 @@ struct Config {
   // Number of partitions (src/core/partition.hpp), at most kMostPartitions. 0: the core chooses it from state size,
   // terminals and flits per cycle, and at least one per thread.
   u32 partitions = 0;
-  u32 threads = 1;  // Simulation::threads() at first
+  u32 threads = 1;                                    // Simulation::threads() at first
   std::shared_ptr<const Demand> demand = {};          // for routing=table: traffic whose load the engine balances
   std::shared_ptr<const Demand> traffic_matrix = {};  // for traffic=matrix
   std::optional<Values> record = {};                  // records the decisions of the routing (record_params())

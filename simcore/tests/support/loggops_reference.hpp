@@ -38,6 +38,22 @@
 
 namespace loggops {
 
+inline const char* const kPingPong = R"(num_ranks 2
+rank 0 {
+c: calc 4000
+s: send 1000b to 1 tag 7
+r: recv 1000b from 1 tag 9
+s requires c
+}
+rank 1 {
+r: recv 1000b from 0 tag 7
+k: calc 500
+k requires r
+s: send 1000b to 0 tag 9
+s requires k
+}
+)";
+
 using namespace flitgym;
 
 // Times in ns, G and O in ns per byte, S in bytes. The defaults are LogGOPSim's.

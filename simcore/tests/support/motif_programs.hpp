@@ -21,6 +21,12 @@ inline std::shared_ptr<const Program> motif(const std::string& name, u32 ranks =
   return found->second.build(Params("motif." + name, found->second.params, values, 0), ranks, scale);
 }
 
+inline Block block_of(const Program& program, u32 rank, u64 index = 0) {
+  Block block;
+  program.block(rank, index, block);
+  return block;
+}
+
 // A program that stores the blocks of every rank.
 struct Written : Program {
   std::vector<std::vector<Block>> of;

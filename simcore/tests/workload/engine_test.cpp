@@ -27,24 +27,8 @@ Values pure(const loggops::Model& m = {}) {
 
 u64 finish_ns(const Simulation& sim, u32 rank) { return sim.state().ranks[rank].finished / 1000; }
 
-const char* const kExample = R"(num_ranks 2
-rank 0 {
-c: calc 4000
-s: send 1000b to 1 tag 7
-r: recv 1000b from 1 tag 9
-s requires c
-}
-rank 1 {
-r: recv 1000b from 0 tag 7
-k: calc 500
-k requires r
-s: send 1000b to 0 tag 9
-s requires k
-}
-)";
-
 TEST(loggops_example_ends_at_17494_and_27488) {
-  Simulation sim(with_jobs({given("goal", workload::read_goal(kExample, "example"))}, pure()));
+  Simulation sim(with_jobs({given("goal", workload::read_goal(loggops::kPingPong, "example"))}, pure()));
   finish(sim);
   CHECK_EQ(finish_ns(sim, 1), 17494u);
   CHECK_EQ(finish_ns(sim, 0), 27488u);

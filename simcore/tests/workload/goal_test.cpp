@@ -13,28 +13,7 @@ namespace workload_goal_test {
 
 using namespace flitgym;
 using fabrics::File;
-
-const char* const kPingPong = R"(num_ranks 2
-rank 0 {
-c: calc 4000
-s: send 1000b to 1 tag 7
-r: recv 1000b from 1 tag 9
-s requires c
-}
-rank 1 {
-r: recv 1000b from 0 tag 7
-k: calc 500
-k requires r
-s: send 1000b to 0 tag 9
-s requires k
-}
-)";
-
-Block block_of(const Program& program, u32 rank, u64 index = 0) {
-  Block block;
-  program.block(rank, index, block);
-  return block;
-}
+using testing::block_of;
 
 std::string text(const Op& op) {
   return std::to_string(static_cast<int>(op.kind)) + " " + std::to_string(op.size) + " peer " +
@@ -118,7 +97,7 @@ struct Arrays {
 };
 
 TEST(goal_example_is_read_exactly) {
-  const auto program = workload::read_goal(kPingPong, "ping_pong.goal");
+  const auto program = workload::read_goal(loggops::kPingPong, "ping_pong.goal");
   CHECK_EQ(program->ranks, 2u);
   CHECK_EQ(program->blocks(0), 1u);
   CHECK_EQ(
@@ -193,7 +172,7 @@ TEST(goal_messages_without_partner) {
 }
 
 TEST(goal_write_then_read_is_the_same) {
-  std::vector<std::shared_ptr<const Program>> programs = {workload::read_goal(kPingPong, "p"),
+  std::vector<std::shared_ptr<const Program>> programs = {workload::read_goal(loggops::kPingPong, "p"),
                                                           workload::read_goal(tree(32), "t")};
   programs.push_back(workload::read_goal(
       "num_ranks 1\nrank 0 {\nb: recv 0b from -1 tag -1 cpu 3 nic 4\na: send 0b to 0 tag 2147483647 cpu 1\nb "

@@ -61,10 +61,8 @@ TEST(motifs_compute_as_long_as_the_study) {
 TEST(motifs_message_sizes) {
   const auto sizes = [](const Program& program, u64 least) {
     std::set<u64> found;
-    Block block;
     for (u32 rank = 0; rank < program.ranks; rank++) {
-      block.clear();
-      program.block(rank, 0, block);
+      const Block block = testing::block_of(program, rank, 0);
       for (const Op& op : block.ops)
         if (op.kind == OpKind::kSend && op.size > least) found.insert(op.size);
     }
@@ -97,8 +95,7 @@ TEST(motifs_stencil27) {
   periodic["face_bytes"] = i64{100}, periodic["edge_bytes"] = i64{10}, periodic["corner_bytes"] = i64{1};
   CHECK_EQ(checked_totals("stencil27", 27, periodic).bytes, 27u * (6 * 100 + 12 * 10 + 8));
   // Twelve rounds: each rank has a chain of twelve receives.
-  Block block;
-  motif("stencil27", 0, collective)->block(1234, 0, block);
+  const Block block = testing::block_of(*motif("stencil27", 0, collective), 1234);
   CHECK_EQ(std::count_if(block.ops.begin(), block.ops.end(), [](const Op& op) { return op.kind == OpKind::kReceive; }),
            12);
 }
@@ -149,11 +146,9 @@ TEST(motifs_finish) {
       workload::check_program(*program, name);
       const workload::ProgramTotals sum = workload::totals(*program);
       u64 operations = 0, bytes = 0;
-      Block block;
       for (u32 rank = 0; rank < ranks; rank++)
         for (u64 index = 0; index < program->blocks(rank); index++) {
-          block.clear();
-          program->block(rank, index, block);
+          const Block block = testing::block_of(*program, rank, index);
           operations += block.ops.size();
           for (const Op& op : block.ops) bytes += op.kind == OpKind::kSend ? op.size : 0;
         }
@@ -176,13 +171,11 @@ TEST(motifs_shorten_their_iterations) {
 
 TEST(motifs_ur_pairs_all_ranks) {
   const auto program = motif("ur", 139, {}, 0.05);
-  Block block;
   u32 alone = 0;
   for (u64 index = 0; index < program->blocks(0); index++) {
     std::vector<u32> to(139, kNone), from(139, kNone);
     for (u32 rank = 0; rank < 139; rank++) {
-      block.clear();
-      program->block(rank, index, block);
+      const Block block = testing::block_of(*program, rank, index);
       CHECK_EQ(block.ops.size(), std::size_t{2});
       for (const Op& op : block.ops) (op.kind == OpKind::kSend ? to : from)[rank] = op.peer;
     }

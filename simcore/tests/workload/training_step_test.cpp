@@ -223,10 +223,8 @@ struct Sent {
 };
 Sent sent_to(const Program& program, u32 peer) {
   Sent sum;
-  Block block;
   for (u64 k = 0; k < program.blocks(0); k++) {
-    block.clear();
-    program.block(0, k, block);
+    const Block block = testing::block_of(program, 0, k);
     for (const Op& op : block.ops)
       if (op.kind == OpKind::kSend && op.peer == peer) sum.bytes += op.size, sum.messages++;
   }
