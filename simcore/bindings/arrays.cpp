@@ -212,7 +212,7 @@ void bind_arrays(PySimulation& simulation) {
                        left, first_op, first_edge, op_class, edge_class, posted, last_posted, unexpected,
                        last_unexpected, done);
   PYBIND11_NUMPY_DTYPE(NodePort, out_free, in_free, bytes_sent, bytes_received, messages_sent, messages_received);
-  PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
+  PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, job, stall_charged);
   PYBIND11_NUMPY_DTYPE(Outbox, first, last, next_flits);
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops,
                        nonminimal, latency, latency_max, message_latency, message_latency_max, outstanding,
