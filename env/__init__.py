@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..simcore import NO_DECISION
 from .experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
+from .exporting import export
 from .packet_batch import PacketBatch
 from .packet_options import TOLLED, Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
@@ -41,6 +42,7 @@ __all__ = [
     "Tables",
     "World",
     "blocks",
+    "export",
     "play",
     "register_envs",
 ]

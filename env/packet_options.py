@@ -122,14 +122,12 @@ class PacketOptions:
         self.parts()
 
     @classmethod
-    def read(cls, keywords: Mapping[str, Any], environment: str, render_mode: str | None = None) -> PacketOptions:
+    def read(cls, keywords: Mapping[str, Any], environment: str) -> PacketOptions:
         """Check the keywords of an environment.
 
         Raises:
             ConfigError: a keyword is unknown, keywords contradict each other, or the world does not exist.
         """
-        if render_mode not in (None, "ansi"):
-            raise ConfigError(unknown("render_mode", str(render_mode), ["ansi"], "mode"))
         valid = PacketKeywords.__annotations__
         for key in keywords:
             if key not in valid:

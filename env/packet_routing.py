@@ -42,7 +42,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None, **keywords: Unpack[PacketKeywords]) -> None:
-        self.options = PacketOptions.read(keywords, type(self).__name__, render_mode)
+        self.options = PacketOptions.read(keywords, type(self).__name__)
         self.render_mode = render_mode
         self._process = CONTROLS[self.options.control](self.options, 1)
         self._action, self._never = np.zeros(1, np.int64), np.zeros(1, np.bool_)

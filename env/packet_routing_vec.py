@@ -62,7 +62,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **keywords: Unpack[PacketKeywords],
     ) -> None:
-        self.options = PacketOptions.read(keywords, type(self).__name__, render_mode)
+        self.options = PacketOptions.read(keywords, type(self).__name__)
         check_number("num_envs", num_envs, 1, whole=True)
         modes = [mode.value for mode in AutoresetMode]
         if not isinstance(autoreset_mode, AutoresetMode) and autoreset_mode not in modes:

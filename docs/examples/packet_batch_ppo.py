@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from flitgym.agents.policy.file import save_batch_policy
-from flitgym.env import PacketBatch, play
+from flitgym.env import PacketBatch, export, play
 from flitgym.simcore import Simulation
 from torch import Tensor, nn
 
@@ -140,7 +139,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
         "UGAL-L": measure(ugal, lambda until_ns: ugal.run_ns(until_ns - ugal.time_ns)),
     }
     if options.save:
-        save_batch_policy(options.save, batch, policy.actor)
+        export(policy.actor, batch, options.save)
         core = play(options.save, overrides=WORLD, seeds=(1000,))
         results["in core"] = core["packet_latency_mean_ns"], core["accepted_load"]
     for name, (latency, accepted) in results.items():

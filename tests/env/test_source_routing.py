@@ -6,8 +6,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.agents.policy.file import load_policy, save_batch_policy
-from flitgym.env import NO_DECISION, PacketBatch, play
+from flitgym.agents.policy.file import load_policy
+from flitgym.env import NO_DECISION, PacketBatch, export, play
 from flitgym.env.packet_options import SOURCE_OBSERVATION
 from flitgym.simcore import ConfigError, Simulation
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ def longest(path: Path, **keywords: Any) -> dict[str, str]:
     batch.reset(seed=1)
     features = [feature["name"] for feature in (*batch.seam["general"], *batch.seam["per_slot"])]
     weight = np.array([[name == "returned.path_hops" for name in features]], np.float32)
-    save_batch_policy(path, batch, [(weight, np.zeros(1, np.float32))])
+    export([(weight, np.zeros(1, np.float32))], batch, path)
     return load_policy(path)[1]
 
 
