@@ -57,7 +57,7 @@ class DecisionProcess(ABC):
                 f"reward: '{options.reward}' is computed in Python from complete transitions, which arrive many steps "
                 "later; use PacketBatch, whose take() returns this reward"
             )
-        probe = options.world.simulation(options.routing(), 0)
+        probe = options.simulation(0)
         check_room(probe, networks)
         self.check_reward(probe)
         core = probe.seam()
@@ -73,7 +73,7 @@ class DecisionProcess(ABC):
         self.over, self.renew = np.ones(networks, np.bool_), np.ones(networks, np.bool_)
         self.at[:], self.router[:], self.mask[:, 0] = -1, -1, True
         # If some features come from Python, the core writes its own features into separate rows.
-        self._joined = bool(parts.observations)
+        self._joined = parts.in_python
         self._core_rows = np.zeros((networks, core["width"]), np.float32) if self._joined else self.observation
         self._look()
 
@@ -136,7 +136,7 @@ class DecisionProcess(ABC):
             return
         # An agent cannot use a network that ends in the warm-up or has no decision.
         for _ in range(16):
-            network.draw()
+            network.draw(network.episodes.next())
             self._place(k)
             self.over[k], self.decided[k], self.invalid_actions[k] = False, 0, 0
             # The agent's reward counts the delay from here on.

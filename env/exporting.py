@@ -15,7 +15,7 @@ from ..simcore import ConfigError
 from ..simcore._policy_file import KEYS, Pairs, save_policy
 from .packet_options import PacketOptions
 
-_INNER = ("base_env", "networks", "venv", "env")  # of TorchRL, flitgym's VecEnv, SB3, Gymnasium
+_INNER = ("base_env", "_env", "networks", "venv", "env")  # of TorchRL (2), flitgym's VecEnv, SB3, Gymnasium
 _CHANGING = (gymnasium.ObservationWrapper, gymnasium.ActionWrapper, VectorObservationWrapper)
 # Modules that do not change the order of the scores, also those that follow the network in TorchRL's actors.
 _NEUTRAL = ("Flatten", "Identity", "ProbabilisticTensorDictModule", "SafeProbabilisticModule", "QValueModule")
@@ -51,13 +51,12 @@ def export(
         OSError: the file cannot be written; nothing is left behind.
     """
     options, scale, shift = _options_of(env)
-    if options.parts().observations:
+    if options.parts().in_python:
         raise ConfigError(
-            f"export(): the observation '{options.observation}' has blocks from Python, which the core does not have; "
-            "train with blocks of the core"
+            f"export(): '{options.observation}' has blocks from Python, delay_ns or noise, which the core does not have"
         )
     layers, activation = _layers_of(model)
-    probe = options.world.simulation(options.routing(), 0)
+    probe = options.simulation(0)
     seam = probe.seam()
     general, per_slot, slots = len(seam["general"]), len(seam["per_slot"]), int(seam["slots"])
     sizes = {(seam["width"], slots): "flat", (general + per_slot, 1): "slots"}
@@ -89,8 +88,9 @@ def _options_of(env: Any) -> tuple[PacketOptions, NDArray[np.float64] | float, N
     """The options of the innermost environment, and the model's inputs as scale x feature + shift."""
     scale: NDArray[np.float64] | float = 1.0
     shift: NDArray[np.float64] | float = 0.0
+    # Not getattr(), since TorchRL forwards attributes to inner environments.
     while not isinstance(options := vars(env).get("options"), PacketOptions):
-        if (seen := getattr(env, "obs_rms", None)) is not None:
+        if (seen := vars(env).get("obs_rms")) is not None:
             if np.isfinite(getattr(env, "clip_obs", np.inf)):
                 raise ConfigError("export(): the core does not clip features; train with VecNormalize(clip_obs=np.inf)")
             deviation = np.sqrt(seen.var + env.epsilon)

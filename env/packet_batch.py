@@ -16,6 +16,7 @@ from .experience.own_columns import OwnColumns
 from .experience.ring import Ring, Rows
 from .experience.seeds import Episodes
 from .experience.world import check_number
+from .packet_network import PacketNetwork
 from .packet_options import PacketOptions, check_room
 
 _OBSERVATIONS = ("observation", "next_observation")
@@ -67,9 +68,9 @@ class PacketBatch:
         threads: number of threads that share the networks; 0 = one per core. The results do not depend on it. Threads
             help if a step of all networks takes more than about 0.5 ms.
         **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `slots_by`,
-            `decisions`, `flowlet_gap_ns` and `record` of `PacketOptions`. A ring holds `record` transitions, which must
-            be at least the number recorded between two calls of `take()`. The other options of `PacketOptions` concern
-            single packets and episodes.
+            `decisions`, `flowlet_gap_ns`, `delay_ns`, `noise`, `background`, `warmup_ns` and `record` of
+            `PacketOptions`. A ring holds `record` transitions, which must be at least the number recorded between two
+            calls of `take()`. The other options concern single packets and episodes.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
@@ -77,7 +78,8 @@ class PacketBatch:
 
     KEYWORDS = (
         *("world", "overrides", "vary", "slots", "observation", "reward", "toll"),
-        *("relation", "slots_by", "decisions", "flowlet_gap_ns", "record"),
+        *("relation", "slots_by", "decisions", "flowlet_gap_ns", "record", "delay_ns", "noise"),
+        *("background", "warmup_ns"),
     )
 
     observation: NDArray[np.float32]
@@ -106,21 +108,20 @@ class PacketBatch:
             seed: restarts the sequence of networks; None continues it.
         """
         self._episodes.begin(seed)
-        routing, world = self.options.routing(), self.options.world
-        self.simulations = []
+        self.simulations, parts = [], self._parts
         for number in self._episodes.next_of(self.num_envs):
-            self.simulations.append(world.simulation(routing, number))
+            self.simulations.append(PacketNetwork(self.options, parts, 0).draw(number))
             if len(self.simulations) == 1:
                 check_room(self.simulations[0], self.num_envs)
-        parts = self._parts
-        self._rings = [Ring(simulation, _OBSERVATIONS if parts.observations else ()) for simulation in self.simulations]
+        self._first = np.array([simulation.decision_count for simulation in self.simulations], np.uint64)
+        self._rings = [Ring(simulation, _OBSERVATIONS if parts.in_python else ()) for simulation in self.simulations]
         horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
         self._own = OwnColumns(
             horizons, tuple({**self._rings[0].columns, **dict.fromkeys(_OBSERVATIONS), "network": None})
         )
         # Columns of a decision that Python computes, kept until its transition arrives.
-        self._added = OwnColumns(horizons, ()) if parts.observations or parts.reward else None
-        self._blocks = BlockRows(parts, self.simulations) if parts.observations else None
+        self._added = OwnColumns(horizons, ()) if parts.in_python or parts.reward else None
+        self._blocks = BlockRows(parts, self.simulations) if parts.in_python else None
         self._count = 0
         self._look()
 
@@ -208,6 +209,8 @@ class PacketBatch:
         rows = {name: np.concatenate([columns[name][part] for columns, part, _ in new]) for name in new[0][0]}
         counts = [part.stop - part.start for _, part, _ in new]
         rows["network"] = np.repeat(np.array([k for *_, k in new], np.uint32), counts)
+        if self._first.any():  # decisions of the background are not the agent's
+            rows = {name: column[rows["decision"] >= self._first[rows["network"]]] for name, column in rows.items()}
         now = np.array([simulation.now for simulation in self.simulations], np.int64)
         if self._own.names:
             rows |= self._own.join(rows, now)
@@ -232,7 +235,7 @@ class PacketBatch:
         It returns transitions that are recorded from now on.
         """
         self._built()
-        without = (_OBSERVATIONS if self._parts.observations else ()) + (("reward",) if self._parts.reward else ())
+        without = (_OBSERVATIONS if self._parts.in_python else ()) + (("reward",) if self._parts.reward else ())
         return Ring(self.simulations[k], without)
 
     @property

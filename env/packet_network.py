@@ -11,7 +11,7 @@ from ..simcore import Simulation, SimulationBatch
 from .experience.block_rows import BlockRows
 from .experience.blocks import Parts
 from .experience.seeds import Episodes
-from .experience.world import episode_cycles, window_cycles
+from .experience.world import episode_cycles
 from .packet_options import PacketOptions
 
 
@@ -43,19 +43,20 @@ class PacketNetwork:
         self.options, self.parts, self.usual_ns = options, parts, usual_ns
         self.episodes = Episodes()
 
-    def draw(self) -> None:
-        """Replace the network with that of the next episode, at the end of its warm-up."""
-        options, seed = self.options, self.episodes.next()
+    def draw(self, seed: int) -> Simulation:
+        """Replace the network with that of the episode with this seed, at the end of its warm-up."""
+        options = self.options
         self.random = np.random.default_rng([seed, 1])
-        self.simulation = options.world.simulation(options.routing(), seed)
-        self._blocks = BlockRows(self.parts, [self.simulation]) if self.parts.observations else None
+        self.simulation = options.simulation(seed)
+        self._blocks = BlockRows(self.parts, [self.simulation]) if self.parts.in_python else None
         self._look()
         self.actions = np.zeros(len(self.mask), np.int64)
-        warmup = window_cycles(self.simulation, "warmup_ns", options.warmup_ns)
+        warmup = options.start_cycles(self.simulation, seed)
         self.end = warmup + episode_cycles(self.simulation, options.episode_ns, self.usual_ns)
         while self.collect(warmup):
             self.follow_background()
             self.apply()
+        return self.simulation
 
     def collect(self, end: float) -> int:
         """Run to the next decisions before cycle `end`, or until the workload is done; returns their number."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation, available_memory
 from .experience.blocks import Parts
-from .experience.world import Vary, World, check_number
+from .experience.world import Vary, World, check_number, window_cycles
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
 """A rule that maps observations [n, width] and masks [n, slots] to n slots.
@@ -45,13 +45,15 @@ class PacketKeywords(TypedDict, total=False):
     decisions: str
     flowlet_gap_ns: float
     slots_by: str
+    delay_ns: float
+    noise: float
     record: int
     control: str
     background: str | Choose
     invalid: str
     episode_ns: float | None
     episode_decisions: int
-    warmup_ns: float
+    warmup_ns: float | tuple[float, float]
 
 
 TOLLED = PacketKeywords(observation="relative+relative_lost", reward="relative_delay", toll=2.0)
@@ -79,6 +81,8 @@ class PacketOptions:
             router for this time; 0 = it chooses for each packet.
         slots_by: the choice of candidates if there are more than slots: `random`, or `estimate`, the lowest estimates
             of path and queueing time.
+        delay_ns: age of the features of queues that a decision sees; see `Late`.
+        noise: their relative standard deviation.
         record: transitions that the core keeps; it must be more than arrive in one step.
         control: the decisions of an episode, and the reward: `decision` (see `OneDecision`), `all` (`AllDecisions`) or
             `packet` (`OnePacket`).
@@ -89,6 +93,7 @@ class PacketOptions:
             episode.
         episode_decisions: a limit on the agent's decisions in a network; 0 = none.
         warmup_ns: simulated time before the first episode of a network, in which `background` decides for all packets.
+            A pair (low, high): drawn for each network, so that episodes begin at random times of a job.
     """
 
     world: World
@@ -100,13 +105,15 @@ class PacketOptions:
     decisions: str = "router"
     flowlet_gap_ns: float = 0.0
     slots_by: str = "random"
+    delay_ns: float = 0.0
+    noise: float = 0.0
     record: int = 8192
     control: str = "decision"
     background: str | Choose = "minimal"
     invalid: str = "minimal"
     episode_ns: float | None = None
     episode_decisions: int = 0
-    warmup_ns: float = 0.0
+    warmup_ns: float | tuple[float, float] = 0.0
 
     def __post_init__(self) -> None:
         for key, valid in (("control", _CONTROLS), ("invalid", _INVALID)):
@@ -116,7 +123,11 @@ class PacketOptions:
             raise ConfigError(unknown("background", str(self.background), _BACKGROUNDS, "value") + ", or a rule")
         if self.episode_ns is not None:
             check_number("episode_ns", self.episode_ns, 1)
-        check_number("warmup_ns", self.warmup_ns)
+        low, high = self._warmup
+        check_number("warmup_ns", low)
+        check_number("warmup_ns", high, low)
+        check_number("delay_ns", self.delay_ns)
+        check_number("noise", self.noise, most=100)
         check_number("record", self.record, 1, whole=True)
         check_number("episode_decisions", self.episode_decisions, whole=True)
         self.parts()
@@ -142,14 +153,24 @@ class PacketOptions:
         Raises:
             ConfigError: a name is not registered.
         """
-        return Parts.of(self.observation, self.reward)
+        return Parts.of(self.observation, self.reward, self.delay_ns, self.noise)
 
-    def routing(self) -> dict[str, Any]:
-        """The section `routing` of the simulations, with the core's parts."""
+    def start_cycles(self, simulation: Simulation, seed: int) -> int:
+        """The length of the warm-up of the network with this seed."""
+        return window_cycles(simulation, "warmup_ns", np.random.default_rng([seed, 2]).uniform(*self._warmup))
+
+    @property
+    def _warmup(self) -> tuple[float, float]:
+        given = self.warmup_ns
+        return (given[0], given[1]) if isinstance(given, Sequence) else (given, given)
+
+    def simulation(self, seed: int) -> Simulation:
+        """The network of the episode with this seed."""
         parts = self.parts()
         keys = ("slots", "toll", "relation", "slots_by", "decisions", "flowlet_gap_ns", "record")
         own = {key: getattr(self, key) for key in keys}
-        return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
+        routing = {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
+        return self.world.simulation(routing, seed)
 
 
 def world_of(world: World | Mapping[str, Any] | None, overrides: Sequence[str] | None, vary: Vary | None) -> World:

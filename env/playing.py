@@ -8,15 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from hydra.errors import HydraException
-from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import compose, core_sections, explain
-from ..configs.policies import foreign_policy, require_policy_file, routing_of
+from ..configs.policies import foreign_policy
 from ..simcore import ConfigError, CoreError, Simulation
 from ..simcore._window import cautions_of, measure_window
 from .experience.seeds import episode_seed
-from .experience.world import World, refuse_stuck, window_cycles
+from .experience.world import World, refuse_stuck, routing_section, window_cycles
 from .packet_batch import PacketBatch
 from .packet_options import Choose, world_of
 
@@ -73,7 +70,7 @@ def play(
     if isinstance(policy, str | os.PathLike):
         if keywords:
             raise ConfigError(f"play(): {', '.join(keywords)}: only a rule takes keywords of PacketBatch")
-        player = _routed(_section_of(os.fspath(policy)))
+        player = _routed(routing_section("policy", os.fspath(policy)))
     else:
         player = _ruled(policy, keywords)
     runs: list[dict[str, float]] = []
@@ -99,18 +96,6 @@ def play(
         warnings.warn(f"play(): {len(texts)} of {len(cautions)} runs, for example: {texts[0]}", stacklevel=2)
     names = dict.fromkeys(name for run in runs for name in run)
     return {name: float(np.mean([run[name] for run in runs if name in run])) for name in names}
-
-
-def _section_of(word: str) -> dict[str, Any]:
-    """The section `routing` of a routing's name or a policy's path."""
-    option, settings = routing_of("policy", word)
-    try:
-        section: dict[str, Any] = core_sections(compose([f"routing={option}"]))["routing"]
-    except (HydraException, OmegaConfBaseException) as error:
-        raise ConfigError(f"policy: {explain(error)}") from error
-    section |= {key.removeprefix("routing."): value for key, value in settings.items()}
-    require_policy_file(section)
-    return section
 
 
 def _routed(section: Mapping[str, Any]) -> _Player:

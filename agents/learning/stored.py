@@ -1,12 +1,11 @@
 """The agent's part of a checkpoint. It is checked against the agent before it is used.
 
-`torch.load(weights_only=True)` makes sure that a file runs no code. Its content may still be damaged, or come from
-another agent.
+`torch.load(weights_only=True)` makes sure that a file runs no code, and its checksums find damage. The state may still
+come from another agent.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -45,21 +44,16 @@ def checked(found: Any, where: str, own: Any) -> Any:
         found: the value.
         where: its name in messages, e.g. `agent.rollouts`.
         own: a value with the wanted structure. A mapping requires the same keys, and a list the same length. A tensor
-            requires its type and shape, and finite numbers; a tensor without rows allows any number of rows. A number
-            requires a number of its type that is finite and not negative. A network, an optimiser or a generator
-            requires its kind of state, and `...` allows anything.
+            requires its type and shape; a tensor without rows allows any number of rows. A network or a generator
+            requires its kind of state. An optimiser, which checks its state itself, and `...` allow anything.
 
     Raises:
         ConfigError: the structure differs; the message names the wrong part.
     """
-    if own is ...:
+    if own is ... or isinstance(own, Adam):
         return found
-    if isinstance(own, Adam):
-        return _adam(found, where, own)
-    if isinstance(own, torch.Generator):
-        return _generator(found, where)
-    if isinstance(own, nn.Module):
-        own = own.state_dict()
+    if isinstance(own, torch.Generator | nn.Module):
+        own = state_of({"own": own})["own"]
     if isinstance(own, Mapping):
         if not isinstance(found, Mapping) or set(found) != set(own):
             raise _differs(found, where, ", ".join(map(str, own)))
@@ -69,14 +63,13 @@ def checked(found: Any, where: str, own: Any) -> Any:
             raise _differs(found, where, f"a list of {len(own)} entries")
         return [checked(value, f"{where}.{k}", own[k]) for k, value in enumerate(found)]
     if isinstance(own, Tensor):
-        return _tensor(found, where, own)
+        rows = own.dim() > 0 and not len(own)  # any number of rows
+        if not isinstance(found, Tensor) or found.dtype != own.dtype or found.shape[rows:] != own.shape[rows:]:
+            raise _differs(found, where, f"{own.dtype} {list(own.shape)}")
+        return found
     if type(own) is int:
         return whole(found, where)
-    if isinstance(own, float):
-        if type(found) not in (int, float) or not (math.isfinite(found) and found >= 0):
-            raise _differs(found, where, "a number that is finite and not negative")
-        return float(found)
-    if not isinstance(found, type(own)):
+    if not isinstance(found, int | float if isinstance(own, float) else type(own)):
         raise _differs(found, where, f"a {type(own).__name__}")
     return found
 
@@ -90,40 +83,6 @@ def whole(found: Any, where: str, low: int = 0, high: int = 2**63 - 1) -> int:
     if type(found) is not int or not low <= found <= high:
         raise _differs(found, where, f"a whole number from {low:.6g} to {high:.6g}")
     return found
-
-
-def _tensor(found: Any, where: str, own: Tensor) -> Tensor:
-    any_rows = own.dim() > 0 and not len(own)
-    shape = f"{own.dtype} {['any' if any_rows and not k else n for k, n in enumerate(own.shape)]}"
-    if not isinstance(found, Tensor):
-        raise _differs(found, where, shape)
-    fits = found.dim() == own.dim() and found.shape[any_rows:] == own.shape[any_rows:]
-    # A tensor that is not contiguous could claim more elements than the file has bytes.
-    if found.dtype != own.dtype or not fits or found.layout != torch.strided or not found.is_contiguous():
-        raise ConfigError(f"{where} is {found.dtype} {list(found.shape)} instead of {shape}")
-    if found.dtype.is_floating_point and not bool(torch.isfinite(found).all()):
-        raise ConfigError(f"{where} holds a number that is not finite: the training that wrote it had diverged")
-    return found
-
-
-def _generator(found: Any, where: str) -> Tensor:
-    own = torch.Generator()
-    state = _tensor(found, where, own.get_state())
-    try:
-        own.set_state(state)
-    except RuntimeError as error:
-        raise ConfigError(f"{where}: {str(error).strip().splitlines()[0]}") from error
-    return state
-
-
-def _adam(found: Any, where: str, optimiser: Adam) -> dict[str, Any]:
-    """Adam's two moments of each parameter; empty before the first step."""
-    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    moments = {k: {"step": torch.zeros(()), "exp_avg": p, "exp_avg_sq": p} for k, p in enumerate(parameters)}
-    before = isinstance(found, Mapping) and found.get("state") == {}
-    groups = [...] * len(optimiser.param_groups)
-    state: dict[str, Any] = checked(found, where, {"state": {} if before else moments, "param_groups": groups})
-    return state
 
 
 def _differs(found: Any, where: str, wanted: str) -> ConfigError:

@@ -1,4 +1,4 @@
-"""Rows of observations that join blocks of Python and blocks of the core."""
+"""Rows of observations that join blocks of Python and blocks of the core, and may show queues late."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from ...simcore import ConfigError, Simulation, SimulationBatch
 from .asked import Asked, Tables
 from .blocks import Feature, ObservationBlock, Parts
 from .bounds import finite_bounds
+from .late import Late
 
 _Floats = NDArray[np.float32]
 _Runs = list[tuple[slice, slice]]
-_VIEWS = ("_seen", "_mask", "_network", "_router", "_arrays", "_copies", "_written", "observation")
+_VIEWS = ("_seen", "_mask", "_network", "_router", "_arrays", "_copies", "_written", "_halves", "observation")
 
 
 class BlockRows:
@@ -36,6 +37,11 @@ class BlockRows:
         self._tables = [Tables(simulation) for simulation in simulations]
         self._own = [[_own(block, tables) for block in parts.observations] for tables in self._tables]
         self._bounds = [(finite_bounds(block.general), finite_bounds(block.per_slot)) for block in parts.observations]
+        self._late = [
+            Late(parts.seam(one.seam()), parts.delay_ns, parts.noise, one.configuration()["seed"])
+            for one in simulations
+            if parts.delay_ns or parts.noise
+        ]
         self._count = 0
         self._kept: _Floats | None = None  # rows of a copied or unpickled object, until `look` allocates its memory
 
@@ -47,7 +53,7 @@ class BlockRows:
         whole = self.parts.seam(core)
         rows, slots = self._mask.shape
         self.observation = np.zeros((rows, whole["width"]), np.float32)
-        general, per_slot = _split(self.observation, len(whole["general"]), slots)
+        self._halves = general, per_slot = _split(self.observation, len(whole["general"]), slots)
         core_general, core_per_slot = _split(self._seen, len(core["general"]), slots)
         # The columns of each block, in the joined rows and in the core's.
         runs: tuple[_Runs, _Runs] = ([], [])
@@ -116,6 +122,8 @@ class BlockRows:
                     f"{general[rows].shape}, per_slot {per_slot[rows].shape}"
                 )
                 raise
+        if self._late:
+            self._late[k].write(asked, self._halves[0][rows], self._halves[1][rows])
 
     def _check(
         self, block: ObservationBlock, features: Sequence[Feature], values: _Floats, low: _Floats, high: _Floats

@@ -183,6 +183,8 @@ class Parts:
         core_reward: the core's reward.
         observations: Python's blocks.
         reward: Python's reward, if there is one.
+        delay_ns: see `Late`.
+        noise: see `Late`.
     """
 
     named: tuple[str, ...]
@@ -190,9 +192,16 @@ class Parts:
     core_reward: str
     observations: tuple[ObservationBlock, ...]
     reward: RewardBlock | None
+    delay_ns: float = 0.0
+    noise: float = 0.0
+
+    @property
+    def in_python(self) -> bool:
+        """Whether Python writes features."""
+        return bool(self.observations or self.delay_ns or self.noise)
 
     @classmethod
-    def of(cls, observation: str, reward: str) -> Parts:
+    def of(cls, observation: str, reward: str, delay_ns: float = 0.0, noise: float = 0.0) -> Parts:
         """Find the parts by their names.
 
         Raises:
@@ -214,6 +223,8 @@ class Parts:
             paid.base if paid else reward,
             tuple(OBSERVATIONS[name] for name in named if name in OBSERVATIONS),
             paid,
+            delay_ns,
+            noise,
         )
 
     def seam(self, core: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class Dataset:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Dataset:
-        """Read a dataset and check it.
+        """Read a dataset.
 
         Raises:
             ConfigError: the file is no dataset, is damaged, or has the format of another version.
@@ -98,7 +98,6 @@ class Dataset:
             rows = {name: _numpy(table[name], name, about) for name in COLUMNS}
         except _DAMAGED as error:
             raise ConfigError(f"dataset {path} is damaged: {_first_line(error)}") from error
-        _check(path, rows)
         return cls(rows, about)
 
     def episodes(self) -> Iterator[NDArray[np.intp]]:
@@ -174,24 +173,6 @@ def _numpy(column: Any, name: str, about: Mapping[str, Any]) -> NDArray[Any]:
     known = column.is_valid().to_numpy()
     whole[known] = column.combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(-1, size)
     return whole
-
-
-def _check(path: str | os.PathLike[str], rows: Rows) -> None:
-    """Refuse values that no run records, before a training learns from them."""
-    n = len(rows["action"])
-    inside = (rows["action"] >= 0) & (rows["action"] < rows["mask"].shape[1])
-    faults = {
-        "a decision has fewer than two candidates": rows["mask"].sum(axis=1) < 2,
-        "an action is not a candidate": ~(inside & rows["mask"][np.arange(n), np.where(inside, rows["action"], 0)]),
-        "a reward is not finite": ~np.isfinite(rows["reward"]),
-        "an observation is not finite": ~np.isfinite(rows["observation"]).all(axis=1),
-        "a final decision has a next observation": rows["done"] & rows["next_mask"].any(axis=1),
-        "the decisions are not in their order": np.r_[False, rows["decision"][1:] <= rows["decision"][:-1]],
-        "a next decision comes before its decision": rows["next_decision"] <= rows["decision"],
-    }
-    for what, wrong in faults.items():
-        if wrong.any():
-            raise ConfigError(f"dataset {path} is damaged: {what} in row {int(wrong.argmax())}")
 
 
 def _first_line(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import compose, core_sections, draws_failures, explain, unknown
+from ...configs.policies import require_policy_file, routing_of
 from ...simcore import ConfigError, CoreError, Simulation
 from .blocks import refuse_in_core
 
@@ -124,6 +125,22 @@ class World:
         drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
         fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
         return not fixed and (bool(drawn) or draws_failures(self.sections.get("failures", {})))
+
+
+def routing_section(key: str, word: str) -> dict[str, Any]:
+    """The section `routing` of a routing's name or a policy's path.
+
+    Raises:
+        ConfigError: it does not exist; the message begins with the key.
+    """
+    option, settings = routing_of(key, word)
+    try:
+        section: dict[str, Any] = core_sections(compose([f"routing={option}"]))["routing"]
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(f"{key}: {explain(error)}") from error
+    section |= {name.removeprefix("routing."): value for name, value in settings.items()}
+    require_policy_file(section)
+    return section
 
 
 def episode_cycles(simulation: Simulation, episode_ns: float | None, usual_ns: float = EPISODE_NS) -> float:

@@ -120,8 +120,8 @@ def normalised(env: Any) -> Any:
     return env
 
 
-def in_gymnasium() -> tuple[Any, Any, Any]:
-    env, net = NormalizeObservation(make()), model(64, 8, torch.nn.ReLU)
+def in_gymnasium(net: Any = None) -> tuple[Any, Any, Any]:
+    env, net = NormalizeObservation(make()), net or model(64, 8, torch.nn.ReLU)
     env.obs_rms.update(np.random.default_rng(1).random((50, 64)))
     env.update_running_mean = False
     return net, env, lambda seen: net(torch.as_tensor(env.observation(seen.numpy())))
@@ -134,9 +134,10 @@ def in_torchrl() -> tuple[Any, Any, Any]:
     from torchrl.modules import MLP, ProbabilisticActor
 
     net = MLP(64, 8, num_cells=[16])
+    _, env, scores = in_gymnasium(net)
     inner, categorical = TensorDictModule(net, ["observation"], ["logits"]), torch.distributions.Categorical
     actor = ProbabilisticActor(inner, ["logits"], distribution_class=categorical)
-    return actor, TransformedEnv(GymWrapper(make(), categorical_action_encoding=True), RewardSum()), net
+    return actor, TransformedEnv(GymWrapper(env, categorical_action_encoding=True), RewardSum()), scores
 
 
 @pytest.mark.parametrize(

@@ -287,3 +287,30 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
         with pytest.raises(ConfigError, match=words):
             batch.apply([0] * n, **columns)
     batch.apply([0] * n, value=np.zeros(n, np.float32), hidden=np.zeros((n, 4)))
+
+
+def test_episodes_begin_at_random_times_of_a_job() -> None:
+    """The same seed begins at the same time, in every environment, and only the agent's decisions come back."""
+    overrides = ["topology=dragonfly_72", "workload=pair", "workload.target=halo3d", "workload.background=none"]
+    overrides += ["workload.scale=0.01", "workload.size_scale=0.1"]
+    keywords: dict[str, Any] = {"overrides": overrides, "warmup_ns": (1_000, 6_000), "background": "random"}
+    starts = []
+    for seed in (1, 1, 2, 5):
+        batch = PacketBatch(2, **keywords)
+        batch.reset(seed=seed)
+        starts.append(batch.time_ns.tolist())
+        first = batch.observation[: batch.collect()].copy()
+        batch.apply(np.zeros(len(first), int))
+        for _ in range(200):
+            n = batch.collect()
+            batch.apply(np.zeros(n, int), log_probability=np.zeros(n))
+        rows = batch.take()
+        assert (rows["decision"] >= batch._first[rows["network"]]).all()
+        decided_ns = rows["decided"] * batch.simulations[0].cycle_ns
+        assert (decided_ns >= np.array(starts[-1])[rows["network"]]).all()
+        assert len(rows["action"]) > 100
+    env = PacketRoutingEnv(**keywords)
+    np.testing.assert_array_equal(env.reset(seed=5)[0], first[0])
+    assert starts[0] == starts[1]
+    assert len({*starts[0], *starts[2], *starts[3]}) > 4
+    assert all(1_000 <= start < 7_000 for pair in starts for start in pair)

@@ -1,0 +1,71 @@
+"""Features of queues that arrive late or with noise, as in a router whose counters are read by a slow controller."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...simcore import ConfigError
+from .asked import Asked
+
+_Floats = NDArray[np.float32]
+_OF_QUEUES = (
+    *("queues.", "remote_queues.", "router.load_", "relative.backlog", "relative.queued", "relative.uncredited"),
+    *("relative.class_", "relative.asking"),
+)
+
+
+class Late:
+    """Replaces the features of queues in the rows of a network.
+
+    Each decision samples the features of its router and of its candidates' links. A decision sees the latest sample
+    that is at least `delay_ns` old, or zeros before the first one. The noise multiplies each value by 1 + noise x a
+    normal number, within the bounds of the feature.
+
+    Args:
+        seam: the features.
+        delay_ns: age of the samples; 0 = present values.
+        noise: relative standard deviation of a value.
+        seed: of the noise.
+
+    Raises:
+        ConfigError: the observation has no feature of queues.
+    """
+
+    def __init__(self, seam: Mapping[str, Any], delay_ns: float, noise: float, seed: int) -> None:
+        self.delay_ns, self.noise = delay_ns, noise
+        kinds = [seam["general"], seam["per_slot"]]
+        self._columns = [[k for k, one in enumerate(kind) if one["name"].startswith(_OF_QUEUES)] for kind in kinds]
+        if not any(self._columns):
+            raise ConfigError(f"delay_ns, noise: '{seam['observation']}' has no feature of queues")
+        self._highest = [
+            np.array([kind[k]["high"] for k in columns], np.float32)
+            for kind, columns in zip(kinds, self._columns, strict=True)
+        ]
+        self._random = np.random.default_rng([seed, 3])
+        self._seen: list[_Floats] = []  # by router and by link, the values that decisions see
+        self._coming: deque[tuple[int, list[tuple[NDArray[Any], _Floats]]]] = deque()  # samples, by their cycle
+
+    def write(self, asked: Asked, general: _Floats, per_slot: _Floats) -> None:
+        """Replace the features in the rows of the present decisions, `general` [n, g] and `per_slot` [n, slots, p]."""
+        places, rows = [asked.router, asked.link], [general, per_slot]
+        if self.delay_ns:
+            if not self._seen:
+                sizes = len(asked.tables.first_port), len(asked.tables.next_router)
+                self._seen = [np.zeros((n, len(c)), np.float32) for n, c in zip(sizes, self._columns, strict=True)]
+            valid = [np.ones(len(asked), np.bool_), asked.mask]
+            values = [row[..., columns] for row, columns in zip(rows, self._columns, strict=True)]
+            samples = [(place[ok], value[ok]) for place, value, ok in zip(places, values, valid, strict=True)]
+            self._coming.append((asked.now, samples))
+            while self._coming and self._coming[0][0] + asked.simulation.cycles(self.delay_ns) <= asked.now:
+                for seen, (place, value) in zip(self._seen, self._coming.popleft()[1], strict=True):
+                    seen[place] = value
+        for k, columns in enumerate(self._columns):
+            value = self._seen[k][places[k]] if self.delay_ns else rows[k][..., columns]
+            noise = 1 + self.noise * self._random.standard_normal(value.shape, np.float32)
+            rows[k][..., columns] = np.clip(value * noise, 0, self._highest[k])
+        per_slot[~asked.mask] = 0
