@@ -163,9 +163,6 @@ class Agent:
                     f"agent.tolls: {feature['name']} is within {feature['low']:g} .. {feature['high']:g}; a toll needs "
                     f"a feature within 0 .. {MOST_TOLLED:g}"
                 )
-        for reference in config.references:
-            for k in range(len(self.mixture.worlds)):
-                self._reference(reference, k, self.next_seed + k)
         costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.costs], dtype=torch.float64)
         self.mean = costs.log()  # mean of the logarithms of the costs
         self.spread = torch.full_like(self.mean, config.spread)

@@ -12,7 +12,7 @@ from ..simcore import ConfigError, Simulation
 from ..simcore._core import DecisionSteps
 from .experience.world import EPISODE_NS
 from .packet_network import PacketNetwork
-from .packet_options import PacketOptions, check_room
+from .packet_options import PacketOptions
 
 _NO_LIMIT = 2**62
 
@@ -44,7 +44,7 @@ class DecisionProcess(ABC):
         renew: whether the next episode needs a `reset`, because it cannot begin at the network's next decision, [K].
 
     Raises:
-        ConfigError: the world cannot be built, does not fit into memory, or the reward is not known after a step.
+        ConfigError: the world cannot be built, or the reward is not known after a step.
     """
 
     REWARDS: ClassVar[tuple[str, ...]] = ("hop_delay",)
@@ -57,8 +57,7 @@ class DecisionProcess(ABC):
                 f"reward: '{options.reward}' is computed in Python from complete transitions, which arrive many steps "
                 "later; use PacketBatch, whose take() returns this reward"
             )
-        probe = options.simulation(0)
-        check_room(probe, networks)
+        probe = options.simulation(0, warm=False)
         self.check_reward(probe)
         core = probe.seam()
         self.seam = parts.seam(core)

@@ -56,7 +56,7 @@ def export(
             f"export(): '{options.observation}' has blocks from Python, delay_ns or noise, which the core does not have"
         )
     layers, activation = _layers_of(model)
-    probe = options.simulation(0)
+    probe = options.simulation(0, warm=False)
     seam = probe.seam()
     general, per_slot, slots = len(seam["general"]), len(seam["per_slot"]), int(seam["slots"])
     sizes = {(seam["width"], slots): "flat", (general + per_slot, 1): "slots"}
@@ -75,7 +75,7 @@ def export(
         slots=slots,
         observation=options.observation,
         topology=topology or str(seam["topology"]),
-        relation=options.relation,
+        relation=options.acting["name"] if options.acting else options.relation,
         slots_by=options.slots_by,
         activation=activation,
         decisions=options.decisions,

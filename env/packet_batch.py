@@ -17,7 +17,7 @@ from .experience.ring import Ring, Rows
 from .experience.seeds import Episodes
 from .experience.world import check_number
 from .packet_network import PacketNetwork
-from .packet_options import PacketOptions, check_room
+from .packet_options import PacketOptions
 
 _OBSERVATIONS = ("observation", "next_observation")
 _VIEWS = ("_batch", "observation", "mask", "network", "router", "decision")
@@ -51,17 +51,16 @@ class PacketBatch:
     **Transitions.** The core records a decision in the ring of its network when two conditions hold. Its reward is
     known (at the packet's next decision, or at its delivery), and the feedback has travelled back to the router of the
     decision. `take()` returns copies of the transitions since the last call, with the columns that `apply()` was given.
-    `transitions(k)`, the count `filed(k)` and the reader `ring(k)` give direct access to the rings, for example for
-    replay. The reader raises an error if the ring overflows. `Simulation.transitions` lists the columns and their
-    types. Decisions without a reward at `reset()` are never recorded.
+    `Ring(simulations[k])` reads the ring of a network directly, for example for replay, and raises an error if the ring
+    overflows. `Simulation.transitions` lists the columns and their types. Decisions without a reward at `reset()` are
+    never recorded.
 
     `copy.deepcopy`, pickle and `fork` make an independent batch, at any time.
 
     **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are selected by name,
-    as the core's are. `observation`, `seam` and `take()` treat both alike. The core's rings do not hold them. With an
-    observation from Python, `transitions(k)` and `ring(k)` therefore lack `observation` and `next_observation`. With a
-    reward from Python they lack `reward`, and `take()` also returns `next_decided`, the cycle of the packet's next
-    decision (0 without one).
+    as the core's are. `observation`, `seam` and `take()` treat both alike; the core's rings have only the core's
+    blocks. With a reward from Python, `take()` also returns `next_decided`, the cycle of the packet's next decision (0
+    without one).
 
     Args:
         num_envs: K.
@@ -108,11 +107,9 @@ class PacketBatch:
             seed: restarts the sequence of networks; None continues it.
         """
         self._episodes.begin(seed)
-        self.simulations, parts = [], self._parts
-        for number in self._episodes.next_of(self.num_envs):
-            self.simulations.append(PacketNetwork(self.options, parts, 0).draw(number))
-            if len(self.simulations) == 1:
-                check_room(self.simulations[0], self.num_envs)
+        parts = self._parts
+        seeds = self._episodes.next_of(self.num_envs)
+        self.simulations = [PacketNetwork(self.options, parts, 0).draw(number) for number in seeds]
         self._first = np.array([simulation.decision_count for simulation in self.simulations], np.uint64)
         self._rings = [Ring(simulation, _OBSERVATIONS if parts.in_python else ()) for simulation in self.simulations]
         horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
@@ -217,26 +214,6 @@ class PacketBatch:
         if self._added is not None:
             self._add_to(rows, now)
         return rows
-
-    def transitions(self, k: int) -> Rows:
-        """Network k's ring of transitions: views [record, ...] of the core's memory; see `Simulation.transitions`."""
-        self._built()
-        columns = self._rings[k].columns
-        return columns if self._parts.reward is None else {name: columns[name] for name in columns if name != "reward"}
-
-    def filed(self, k: int) -> int:
-        """The number of transitions of network k so far; number i, from 0, lies in row i mod record."""
-        self._built()
-        return self._rings[k].filed
-
-    def ring(self, k: int) -> Ring:
-        """A new reader of network k's ring, independent of `take()`.
-
-        It returns transitions that are recorded from now on.
-        """
-        self._built()
-        without = (_OBSERVATIONS if self._parts.in_python else ()) + (("reward",) if self._parts.reward else ())
-        return Ring(self.simulations[k], without)
 
     @property
     def time_ns(self) -> NDArray[np.float64]:

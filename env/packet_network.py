@@ -80,6 +80,8 @@ class PacketNetwork:
         actions, mask = self.actions[:n], self.mask[:n]
         if rule == "minimal":
             actions[:] = 0
+        elif self.options.acting:
+            actions[:] = -1  # the routing that listed the candidates decides
         elif rule == "random":
             actions[:] = self.random.random(n) * mask.sum(axis=1)
         elif callable(rule):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..simcore import ConfigError, Simulation, available_memory
+from ..simcore import ConfigError, Simulation
 from .experience.blocks import Parts
-from .experience.world import Vary, World, check_number, window_cycles
+from .experience.world import Vary, World, check_number, routing_section, window_cycles
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
 """A rule that maps observations [n, width] and masks [n, slots] to n slots.
@@ -31,32 +31,7 @@ _INVALID = ("error", "minimal")
 _BACKGROUNDS = ("minimal", "random")
 
 
-class PacketKeywords(TypedDict, total=False):
-    """The keywords of the environments of packets; see `PacketOptions`."""
-
-    world: World | Mapping[str, Any]
-    overrides: Sequence[str]
-    vary: Vary
-    slots: int
-    observation: str
-    reward: str
-    toll: float
-    relation: str
-    decisions: str
-    flowlet_gap_ns: float
-    slots_by: str
-    delay_ns: float
-    noise: float
-    record: int
-    control: str
-    background: str | Choose
-    invalid: str
-    episode_ns: float | None
-    episode_decisions: int
-    warmup_ns: float | tuple[float, float]
-
-
-TOLLED = PacketKeywords(observation="relative+relative_lost", reward="relative_delay", toll=2.0)
+TOLLED: dict[str, Any] = {"observation": "relative+relative_lost", "reward": "relative_delay", "toll": 2.0}
 """The keywords of `flitgym/TolledRouting-v0`, for environments without an id, such as `Sb3PacketRouting`."""
 
 
@@ -86,7 +61,10 @@ class PacketOptions:
         record: transitions that the core keeps; it must be more than arrive in one step.
         control: the decisions of an episode, and the reward: `decision` (see `OneDecision`), `all` (`AllDecisions`) or
             `packet` (`OnePacket`).
-        background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
+        background: decides in the warm-up, and with control=packet for the other packets: `minimal` (slot 0),
+            `random`, a rule that chooses for n decisions at once, or the name of a routing of the core (`q_adaptive`,
+            `par`, `ugal_l`). With such a routing the agent chooses among its candidates, so `relation` and `decisions`
+            must be left out. Only one of the routing and the observation may learn from feedback.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
         episode_ns: simulated time of a network, after the warm-up. None: 10,000 for traffic (25,000 with
             control=decision and reward=relative_delay), and no limit for a workload, whose end is then the end of the
@@ -119,8 +97,8 @@ class PacketOptions:
         for key, valid in (("control", _CONTROLS), ("invalid", _INVALID)):
             if getattr(self, key) not in valid:
                 raise ConfigError(unknown(key, str(getattr(self, key)), valid, "value"))
-        if not callable(self.background) and self.background not in _BACKGROUNDS:
-            raise ConfigError(unknown("background", str(self.background), _BACKGROUNDS, "value") + ", or a rule")
+        if self.acting and (self.relation, self.decisions, self.flowlet_gap_ns) != ("widest", "router", 0):
+            raise ConfigError(f"background: {self.background} lists the candidates; leave out relation and decisions")
         if self.episode_ns is not None:
             check_number("episode_ns", self.episode_ns, 1)
         low, high = self._warmup
@@ -139,7 +117,7 @@ class PacketOptions:
         Raises:
             ConfigError: a keyword is unknown, keywords contradict each other, or the world does not exist.
         """
-        valid = PacketKeywords.__annotations__
+        valid = [*(field.name for field in fields(cls)), "overrides", "vary"]
         for key in keywords:
             if key not in valid:
                 raise ConfigError(unknown(environment, key, valid, "keyword"))
@@ -155,6 +133,13 @@ class PacketOptions:
         """
         return Parts.of(self.observation, self.reward, self.delay_ns, self.noise)
 
+    @functools.cached_property
+    def acting(self) -> dict[str, Any] | None:
+        """The section `routing` of the background if it is a routing of the core."""
+        if callable(self.background) or self.background in _BACKGROUNDS:
+            return None
+        return routing_section("background", self.background)
+
     def start_cycles(self, simulation: Simulation, seed: int) -> int:
         """The length of the warm-up of the network with this seed."""
         return window_cycles(simulation, "warmup_ns", np.random.default_rng([seed, 2]).uniform(*self._warmup))
@@ -164,13 +149,19 @@ class PacketOptions:
         given = self.warmup_ns
         return (given[0], given[1]) if isinstance(given, Sequence) else (given, given)
 
-    def simulation(self, seed: int) -> Simulation:
-        """The network of the episode with this seed."""
+    def simulation(self, seed: int, warm: bool = True) -> Simulation:
+        """The network of the episode with this seed; if `warm`, after a warm-up by a routing of the core."""
         parts = self.parts()
-        keys = ("slots", "toll", "relation", "slots_by", "decisions", "flowlet_gap_ns", "record")
-        own = {key: getattr(self, key) for key in keys}
-        routing = {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
-        return self.world.simulation(routing, seed)
+        seen = {"observation": parts.core, "reward": parts.core_reward}
+        seen |= {key: getattr(self, key) for key in ("slots", "toll", "slots_by")}
+        if self.acting is None:
+            own = {key: getattr(self, key) for key in ("relation", "decisions", "flowlet_gap_ns", "record")}
+            return self.world.simulation({"name": "agent", **seen, **own}, seed)
+        simulation = self.world.simulation(self.acting, seed, record={**seen, "capacity": self.record})
+        if warm and (cycles := self.start_cycles(simulation, seed)):
+            (simulation.run_workload if simulation.jobs() else simulation.run)(cycles)
+        simulation._hand_over()
+        return simulation
 
 
 def world_of(world: World | Mapping[str, Any] | None, overrides: Sequence[str] | None, vary: Vary | None) -> World:
@@ -195,20 +186,6 @@ def world_of(world: World | Mapping[str, Any] | None, overrides: Sequence[str] |
 @functools.cache
 def _default_world() -> World:
     return World.composed(DEFAULT_WORLD)
-
-
-def check_room(one: Simulation, networks: int) -> None:
-    """Refuse `networks` networks like `one` if they do not fit into memory; `one` is already built.
-
-    Raises:
-        ConfigError: they need more memory than the machine has free. The message names both numbers.
-    """
-    need, free = (networks - 1) * int(one.facts()["memory_estimate_bytes"]), available_memory()
-    if need > free:
-        raise ConfigError(
-            f"num_envs: {networks} networks take {(need * networks / max(networks - 1, 1)) / 1e9:.3g} GB of memory and "
-            f"the machine has {free / 1e9:.3g} GB free"
-        )
 
 
 def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:

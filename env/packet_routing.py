@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Unpack
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..simcore import Simulation
 from .controls import CONTROLS
 from .experience.bounds import bounds_of
-from .packet_options import PacketKeywords, PacketOptions, check_options
+from .packet_options import PacketOptions, check_options
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -41,7 +41,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
 
-    def __init__(self, render_mode: str | None = None, **keywords: Unpack[PacketKeywords]) -> None:
+    def __init__(self, render_mode: str | None = None, **keywords: Any) -> None:
         self.options = PacketOptions.read(keywords, type(self).__name__)
         self.render_mode = render_mode
         self._process = CONTROLS[self.options.control](self.options, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,7 +15,7 @@ from ..simcore import ConfigError, CoreError, Simulation
 from .controls import CONTROLS
 from .experience.bounds import bounds_of
 from .experience.world import check_number
-from .packet_options import PacketKeywords, PacketOptions, check_options
+from .packet_options import PacketOptions, check_options
 
 _Arrays = NDArray[Any]
 _INFO = ("action_mask", "router", "time_ns", "invalid_actions")
@@ -60,7 +60,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         render_mode: str | None = None,
         copy: bool = True,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        **keywords: Unpack[PacketKeywords],
+        **keywords: Any,
     ) -> None:
         self.options = PacketOptions.read(keywords, type(self).__name__)
         check_number("num_envs", num_envs, 1, whole=True)

@@ -14,12 +14,11 @@ def register_envs() -> None:
     `SourceRouting-v0` and `TolledRouting-v0` are `PacketRouting-v1` with other defaults.
     """
     source = {"decisions": "source", "observation": SOURCE_OBSERVATION}
-    tolled: dict[str, Any] = {**TOLLED}
     ids: tuple[tuple[str, dict[str, Any]], ...] = (
         ("PacketRouting-v1", {}),
         ("PacketRoutingVec-v1", {}),
         ("SourceRouting-v0", source),
-        ("TolledRouting-v0", tolled),
+        ("TolledRouting-v0", TOLLED),
     )
     for name, keywords in ids:
         if f"flitgym/{name}" not in gymnasium.registry:

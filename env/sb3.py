@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ..simcore import ConfigError
-from .packet_options import PacketKeywords
 from .packet_routing_vec import PacketRoutingVecEnv
 
 try:
@@ -34,7 +33,7 @@ class Sb3PacketRouting(VecEnv):
         ConfigError: a keyword is unknown, the world cannot be built, or Stable-Baselines3 is not installed.
     """
 
-    def __init__(self, num_envs: int = 1, **keywords: Unpack[PacketKeywords]) -> None:
+    def __init__(self, num_envs: int = 1, **keywords: Any) -> None:
         self.networks = PacketRoutingVecEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **keywords)
         self.render_mode = None
         super().__init__(num_envs, self.networks.single_observation_space, self.networks.single_action_space)

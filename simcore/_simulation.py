@@ -213,7 +213,7 @@ class Simulation(_core.Simulation):
         return self.fork()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _loaded, (self._config, *self._save())
+        return _loaded, (self._config, self._handed_over, *self._save())
 
 
 def _with_objects(config: Any) -> Any:
@@ -268,8 +268,10 @@ def _restore_integers(values: dict[str, Any], kind: str, name: str) -> None:
             values[key] = [int(item) for item in value]
 
 
-def _loaded(config: Mapping[str, Any], snapshot: bytes, asking: list[int] | None) -> Simulation:
+def _loaded(config: Mapping[str, Any], handed_over: bool, snapshot: bytes, asking: list[int] | None) -> Simulation:
     simulation = Simulation(config)
+    if handed_over:
+        simulation._hand_over()
     simulation._load(snapshot, asking)
     return simulation
 

@@ -126,16 +126,9 @@ def observation(
             the simulation's memory; use `asked.arrays` for them.
 
     Raises:
-        ConfigError: there is no feature, a feature occurs twice, or the name is taken.
+        ConfigError: the name is taken.
     """
-    every = [*general, *per_slot]
     _check_name("observation", name)
-    if not every:
-        raise ConfigError(f"observation '{name}': it has no features; give general, per_slot or both")
-    names = [feature.name for feature in every]
-    for feature in names:
-        if names.count(feature) > 1:
-            raise ConfigError(f"observation '{name}': two features are named '{feature}'")
 
     def register(write: Write) -> Write:
         _check_taken("observation", name, write)
@@ -275,18 +268,16 @@ def refuse_in_core(routing: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: names the block and the alternatives.
     """
-    asked = str(routing.get("observation", "")).split("+") if routing.get("observation") else []
-    _look_in_plugins(asked, str(routing.get("reward", "")))
-    named = [("observation", name) for name in asked if name in OBSERVATIONS]
-    if str(routing.get("reward", "")) in REWARDS:
-        named.append(("reward", str(routing["reward"])))
-    for kind, name in named:
-        takers = "PacketBatch" + (", PacketRoutingEnv or PacketRoutingVecEnv" if kind == "observation" else "")
-        raise ConfigError(
-            f"routing.{kind}: '{name}' is computed in Python; a policy inside the core (routing="
-            f"{routing.get('name', '')}, as in flitgym train and its rollouts) has only the core's {kind}s. Use "
-            f"{takers}, or write it in C++ (simcore/src/learning/{kind})"
-        )
+    observation, reward = str(routing.get("observation") or ""), str(routing.get("reward") or "")
+    named = observation.split("+") if observation else []
+    _look_in_plugins(named, reward)
+    for name in (*named, reward):
+        if name in OBSERVATIONS or name in REWARDS:
+            raise ConfigError(
+                f"routing: '{name}' is computed in Python, and a policy inside the core (routing="
+                f"{routing.get('name', '')}, as in flitgym train) has only the core's blocks. Use PacketBatch, or for "
+                "an observation PacketRoutingEnv, or write it in C++ (simcore/src/learning)"
+            )
 
 
 def _paid(block: RewardBlock, rows: Rows, simulation: Simulation, network: int) -> NDArray[np.float32]:

@@ -52,7 +52,8 @@ class Late:
 
     def write(self, asked: Asked, general: _Floats, per_slot: _Floats) -> None:
         """Replace the features in the rows of the present decisions, `general` [n, g] and `per_slot` [n, slots, p]."""
-        places, rows = [asked.router, asked.link], [general, per_slot]
+        places: list[NDArray[Any]] = [asked.router, asked.link]
+        rows = [general, per_slot]
         if self.delay_ns:
             if not self._seen:
                 sizes = len(asked.tables.first_port), len(asked.tables.next_router)

@@ -104,8 +104,8 @@ class World:
             _put(drawn, "failures.seed", int(own.integers(1 << 40)))
         return drawn
 
-    def simulation(self, routing: str | Mapping[str, Any], seed: int) -> Simulation:
-        """A new simulation of the episode with this seed, at cycle 0.
+    def simulation(self, routing: str | Mapping[str, Any], seed: int, **sections: Any) -> Simulation:
+        """A new simulation of the episode with this seed, at cycle 0, with more `sections`.
 
         Raises:
             ConfigError: the drawn sections cannot be built, or the routing names a block from Python.
@@ -114,7 +114,7 @@ class World:
             refuse_in_core(routing)
         for attempt in range(_DRAWS if self._draws_failures else 1):
             try:
-                return Simulation({**self.draw(seed, attempt), "routing": routing, "seed": seed})
+                return Simulation({**self.draw(seed, attempt), "routing": routing, "seed": seed, **sections})
             except ConfigError as error:
                 refused = error
         raise refused

@@ -28,5 +28,9 @@ void load_state(Simulation& sim, const py::bytes& snapshot, const std::optional<
 }  // namespace
 
 void bind_pickling(PySimulation& simulation) {
-  simulation.def("_save", alone(save_state)).def("_load", alone(load_state), "snapshot"_a, "asking"_a.none(true));
+  simulation.def("_hand_over", alone([](Simulation& s) { s.hand_over(); }))
+      .def_property_readonly("_handed_over",
+                             alone([](Simulation& s) { return s.network().seam && s.network().seam->background; }))
+      .def("_save", alone(save_state))
+      .def("_load", alone(load_state), "snapshot"_a, "asking"_a.none(true));
 }

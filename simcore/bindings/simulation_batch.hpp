@@ -113,7 +113,8 @@ class SimulationBatch {
     const i64* const given = choices.data();
     for (u32 j = 0, k = 0, at = 0; j < count_; j++) {
       while (j >= at + counts_[k]) at += counts_[k++];
-      if (given[j] < 0 || static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
+      const bool left = given[j] == -1 && sims_[k]->network().seam->background;
+      if (!left && static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
         throw ConfigError("SimulationBatch.apply(): slot " + std::to_string(given[j]) + " of decision " +
                           std::to_string(j) + " is masked out");
       actions_[j] = static_cast<u32>(given[j]);

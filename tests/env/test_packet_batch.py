@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from env_scenes import JOBS, TRIANGLE
-from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv
+from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv, Ring
 from flitgym.simcore import ConfigError, CoreError, Simulation, registered
 
 K = 3
@@ -29,7 +29,7 @@ def test_batch_copies_nothing() -> None:
     batch = PacketBatch(K, world=TRIANGLE)
     batch.reset(seed=1)
     views = {name: getattr(batch, name) for name in ("observation", "mask", "network", "router", "decision")}
-    rings = [batch.transitions(k) for k in range(K)]
+    rings = [simulation.transitions() for simulation in batch.simulations]
     addresses = {name: address(view) for name, view in views.items()}
     tensor = torch.from_numpy(batch.observation)
     shared = torch.from_dlpack(batch.observation)
@@ -50,11 +50,10 @@ def test_batch_copies_nothing() -> None:
                 np.testing.assert_array_equal(batch.router[:n][own], asked["router"])
         batch.apply(choose(batch.mask[:n], step))
         for k, simulation in enumerate(batch.simulations):
-            assert batch.transitions(k) is rings[k]
             assert all(address(view) == address(rings[k][name]) for name, view in simulation.transitions().items())
     assert several > 50
-    assert min(batch.filed(k) for k in range(K)) > 50
-    assert (rings[0]["reward"][: batch.filed(0)] < 0).all()
+    assert min(simulation.transition_count for simulation in batch.simulations) > 50
+    assert (rings[0]["reward"][: batch.simulations[0].transition_count] < 0).all()
 
 
 @pytest.mark.parametrize("keywords", [{"world": TRIANGLE}, {"overrides": ["topology=dragonfly_72", "traffic=mixed"]}])
@@ -170,7 +169,7 @@ def test_transitions_come_back_with_what_was_noted(reward: str, every: int) -> N
     pieces.append(batch.take())
     rows = concatenated(pieces)
     assert len(rows["action"]) > 1000
-    assert sum(batch.filed(k) for k in range(K)) == len(rows["action"])
+    assert sum(simulation.transition_count for simulation in batch.simulations) == len(rows["action"])
     several = 0
     for i in range(len(rows["action"])):
         network, number = int(rows["network"][i]), int(rows["decision"][i])
@@ -210,20 +209,22 @@ def test_notes_are_dropped_after_the_transition_is_stored() -> None:
     assert held[2] > 2 * held[0]
     assert held[-1] < 1.1 * held[-5]
     made = sum(simulation.decision_count for simulation in batch.simulations)
-    filed = sum(batch.filed(k) for k in range(2))
+    filed = sum(simulation.transition_count for simulation in batch.simulations)
     assert made - filed < held[-1] < made / 2
 
 
 def test_a_ring_that_is_outrun_says_so() -> None:
     batch = PacketBatch(2, overrides=DRAGONFLY, record=64)
     batch.reset(seed=1)
-    reader = batch.ring(0)
+    reader = Ring(batch.simulations[0])
     play(batch, 300, 1000, columns=False)
-    needed = max(batch.filed(k) for k in range(2))
+    needed = max(simulation.transition_count for simulation in batch.simulations)
     assert needed > 64
-    with pytest.raises(ConfigError, match=rf"network 0 came since the last take.*to {batch.filed(0)} or more"):
+    with pytest.raises(
+        ConfigError, match=rf"network 0 came since the last take.*to {batch.simulations[0].transition_count} or more"
+    ):
         batch.take()
-    with pytest.raises(ConfigError, match=f"set record to {batch.filed(0)} or more"):
+    with pytest.raises(ConfigError, match=f"set record to {batch.simulations[0].transition_count} or more"):
         reader.take()
     assert len(reader.take()["action"]) == 0  # lost transitions stay lost, and the batch continues
     # The kept columns do not grow without bound either.

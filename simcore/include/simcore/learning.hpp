@@ -118,6 +118,9 @@ struct Seam {
   // A routing without a seam of its own decides, and the seam only records its decisions.
   bool witness = false;
   std::shared_ptr<const Network> listing;  // of a witness: lists the candidates; null: the network itself does
+  // The network of the routing that decided before an agent took over (with_agent). It also makes the decisions that
+  // the agent leaves to it by the choice kNone.
+  std::shared_ptr<const Network> background;
 
   std::vector<float> hop_ns;     // [router ports] time from one input buffer to the next, without queueing
   float hop_scale_ns = 1;        // time unit of the network: mean over its links of hop_ns plus the time of a flit
@@ -171,6 +174,9 @@ void file_transitions(const Network&, State&, std::vector<u32>& scratch);
 const std::vector<ParamSpec>& record_params();          // of the section `record`
 void build_witness(const Values& given, Network&);      // call after the routing's setup
 void route_and_record(const Network&, State&, Batch&);  // the routing decides, and its decisions are recorded
+// The same network with an agent that chooses among the candidates of the recorded routing.
+std::shared_ptr<const Network> with_agent(std::shared_ptr<const Network> recorded);
+void share_decisions(const Network&, State&, Batch&);  // with_agent(): makes the chosen decisions, some of them kNone
 
 // ---- src/learning/listing.cpp: the candidates of any routing, without a choice among them ----
 
@@ -179,6 +185,14 @@ void route_and_record(const Network&, State&, Batch&);  // the routing decides, 
 std::unique_ptr<const Network> listing_network(const Network&, const std::string& where);
 // Lists the candidates of the batch's requests. Changes that the listing makes to their packets are undone.
 void list_candidates_of(const Network&, const Network* listing, State&, Batch&);
+// A packet with its memories.
+struct SavedPacket {
+  Packet packet;
+  PacketDetail detail;
+  std::vector<u8> memories;
+};
+SavedPacket save_packet(const Network&, const State&, u32 packet);
+void put_back(const Network&, State&, u32 packet, const SavedPacket&);
 // Appends the memories of a packet to `to`, and sets them to saved ones.
 void save_memories(const Network&, const State&, u32 packet, std::vector<u8>& to);
 void load_memories(const Network&, State&, u32 packet, const u8* from);

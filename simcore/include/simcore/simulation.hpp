@@ -52,6 +52,10 @@ class Simulation {
   void stop_sources();
   bool empty() const;
 
+  // From here on an agent decides instead of the routing, among the candidates of the routing. The section `record`
+  // says what the agent sees.
+  void hand_over();
+
   // The two halves of a cycle. Between them, batch() holds the requests. In apply(), choices[i] is an index into the
   // candidates of request i. apply() throws ConfigError on a choice outside its candidates and leaves the batch
   // unchanged.

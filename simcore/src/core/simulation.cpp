@@ -192,6 +192,11 @@ void Simulation::stop_sources() {
 
 bool Simulation::empty() const { return totals(state_).packets_in_network == 0; }
 
+void Simulation::hand_over() {
+  if (state_.part.totals.collected) throw CoreError("hand_over() between collect() and apply()");
+  network_ = with_agent(network_);
+}
+
 u32 Simulation::collect() {
   ready(1);
   if (state_.part.totals.collected) throw CoreError("collect() was called twice without apply()");

@@ -8,6 +8,18 @@
 
 namespace flitgym {
 
+SavedPacket save_packet(const Network& net, const State& s, u32 id) {
+  SavedPacket saved{s.packets[id], {}, {}};
+  if (id < s.details.size()) saved.detail = s.details[id];
+  save_memories(net, s, id, saved.memories);
+  return saved;
+}
+void put_back(const Network& net, State& s, u32 id, const SavedPacket& saved) {
+  s.packets[id] = saved.packet;
+  if (id < s.details.size()) s.details[id] = saved.detail;
+  load_memories(net, s, id, saved.memories.data());
+}
+
 void save_memories(const Network& net, const State& s, u32 packet, std::vector<u8>& to) {
   for (const u32 k : net.packet_memories) {
     const std::size_t size = net.memories[k].entry_bytes();
@@ -43,24 +55,11 @@ std::unique_ptr<const Network> listing_network(const Network& net, const std::st
 }
 
 void list_candidates_of(const Network& net, const Network* listing, State& s, Batch& b) {
-  // The packets with their memories.
-  std::vector<Packet> packets;
-  std::vector<PacketDetail> details;
-  std::vector<u8> memories;
-  for (u32 k = 0; k < b.count; k++) {
-    const u32 id = b.packet[k];
-    packets.push_back(s.packets[id]);
-    details.push_back(id < s.details.size() ? s.details[id] : PacketDetail{});
-    save_memories(net, s, id, memories);
-  }
+  std::vector<SavedPacket> saved;
+  saved.reserve(b.count);
+  for (u32 k = 0; k < b.count; k++) saved.push_back(save_packet(net, s, b.packet[k]));
   listing->candidates(*listing, s, b);
-  const std::size_t bytes = b.count ? memories.size() / b.count : 0;
-  for (u32 k = 0; k < b.count; k++) {
-    const u32 id = b.packet[k];
-    s.packets[id] = packets[k];
-    if (id < s.details.size()) s.details[id] = details[k];
-    load_memories(net, s, id, memories.data() + k * bytes);
-  }
+  for (u32 k = 0; k < b.count; k++) put_back(net, s, b.packet[k], saved[k]);
 }
 
 }  // namespace flitgym

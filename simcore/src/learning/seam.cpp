@@ -234,7 +234,8 @@ void observe(const Network& net, const State& s, Batch& b, u32 j) {
 }
 
 void make_decisions(const Network& net, State& s, Batch& b) {
-  net.candidates(net, s, b);
+  if (net.seam->background) list_candidates_of(net, &net, s, b);
+  else net.candidates(net, s, b);
   slot_decisions<true>(net, s, b);
 }
 

@@ -106,7 +106,7 @@ void check_choices(const Network& net, const Batch& b, const u32* choices, std::
         throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(d.count) +
                           " decisions");
       for (u32 j = 0; j < d.count; j++)
-        if (choices[j] >= d.slot_count[j])
+        if (choices[j] >= d.slot_count[j] && !(net.seam->background && choices[j] == kNone))
           throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) +
                             " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
                             std::to_string(net.seam->slots) + " slots");
@@ -163,7 +163,10 @@ void decide(const Network& net, State& s, Batch& b, const u32* choices, const fl
       std::copy_n(choices, d.count, d.chosen.begin());
       if (log_probability) std::copy_n(log_probability, d.count, d.log_probability.begin());
       else std::fill_n(d.log_probability.begin(), d.count, std::numeric_limits<float>::quiet_NaN());
-      settle_decisions(net, s, b);
+      // A background that learns also has to see the requests with a single candidate.
+      if (net.seam->background && (net.learns || std::find(choices, choices + d.count, kNone) != choices + d.count))
+        share_decisions(net, s, b);
+      else settle_decisions(net, s, b);
     }
   }
 }
