@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -71,19 +72,43 @@ def test_packet_batch_torch(policy: str) -> None:
     assert ((after - before).gather(1, action)[:, 0] * (advantage - advantage.mean())).mean() > 0
 
 
-def test_sb3_dqn(run: Run) -> None:
-    printed = run("sb3_dqn.py", "--decisions", "2000", "--networks", "1")
-    assert 1_000 < latency(printed, "UGAL-L") < 1_400
-    assert latency(printed, "DQN") > 600
+@pytest.mark.parametrize(
+    ("library", "command", "name"),
+    [
+        ("stable_baselines3", "sb3_dqn.py --decisions 2000 --networks 1", "DQN"),
+        ("sb3_contrib", "sb3_maskable_ppo.py --decisions 1024 --steps 128 --networks 1", "PPO"),
+        ("torch", "single_file_ppo.py --decisions 8192 --networks 1", "PPO"),
+        ("torch", "recurrent_ppo.py --decisions 16000", "GRU"),
+        ("gymnasium", "evolution.py --rounds 1 --networks 1 --save {folder}/mine.safetensors", "CEM"),
+        ("torchrl", "torchrl_ppo.py --decisions 2048 --networks 1 --save {folder}/mine.safetensors", "PPO"),
+    ],
+)
+def test_an_example_of_one_decision_per_step(run: Run, tmp_path: Path, library: str, command: str, name: str) -> None:
+    pytest.importorskip(library)
+    printed = run(*command.format(folder=tmp_path).split())
+    assert latency(printed, name) > 600
+    assert "UGAL-L" not in printed or 1_000 < latency(printed, "UGAL-L") < 1_400
 
 
-def test_sb3_maskable_ppo(run: Run) -> None:
-    pytest.importorskip("sb3_contrib")
-    printed = run("sb3_maskable_ppo.py", "--decisions", "1024", "--steps", "128", "--networks", "1")
-    assert latency(printed, "PPO") > 600
+def test_torchrl_mappo(run: Run) -> None:
+    pytest.importorskip("torchrl")
+    printed = run("torchrl_mappo.py", "--iterations", "1")
+    assert printed.count("packet-us") == 1
+    assert -600 < float(printed.split()[-1]) < -200
 
 
-def test_single_file_ppo(run: Run) -> None:
-    printed = run("single_file_ppo.py", "--decisions", "8192", "--networks", "1")
-    assert printed.count("mean reward -") == 2
-    assert latency(printed, "PPO") > 600
+def test_offline_d3rlpy(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("d3rlpy")
+    minari = pytest.importorskip("minari")
+    from flitgym.configs import compose
+    from flitgym.experiments.recording.run import record
+
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    data = record(compose(["routing=par", "topology=dragonfly_72", "traffic=adversarial"]), {"decisions": 2000})
+    data.save(tmp_path / "par.parquet")
+    words = ("--steps", "5", "--minari", "flitgym/par-v0", "--packets", "30", "--networks", "1")
+    printed = run("offline_d3rlpy.py", str(tmp_path / "par.parquet"), *words)
+    assert latency(printed, "par") < latency(printed, "CQL")
+    episode, rows = minari.load_dataset("flitgym/par-v0")[0], next(data.episodes())
+    np.testing.assert_array_equal(episode.actions, data.rows["action"][rows])
+    np.testing.assert_array_equal(episode.observations[:-1], data.rows["observation"][rows])
