@@ -6,7 +6,7 @@ The agents make the decisions of the core's routers through `routing={"name": "e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,18 +104,12 @@ def index_of(port: Ints, requests: Columns) -> Ints:
     return np.flatnonzero(requests["candidate_port"] == wanted) - offsets[:-1]
 
 
-class Agent(Protocol):
-    """The interface of an agent: it takes the feedback, then answers the requests of the cycle."""
+def play(simulation: Simulation, agent: Any, cycles: int) -> None:
+    """Let `agent` make every decision for `cycles` cycles.
 
-    def learn(self, feedback: Columns) -> None:
-        """Learn from the feedback of neighbours: router, port, row, target (ns)."""
-
-    def decide(self, requests: Columns) -> tuple[Ints, NDArray[np.float32], Ints]:
-        """Per request: a candidate's index, the estimate for the upstream router (< 0: none), and its row there."""
-
-
-def play(simulation: Simulation, agent: Agent, cycles: int) -> None:
-    """Let `agent` make every decision for `cycles` cycles."""
+    Its `learn` takes the feedback of neighbours. Its `decide` answers requests by the index of a candidate, the
+    estimate for the upstream router in ns (below 0: none), and the row of this estimate there.
+    """
     for _ in range(cycles):
         count = simulation.collect()
         agent.learn(simulation.feedback())  # first, so that the decisions of the same cycle use it
