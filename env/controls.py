@@ -24,10 +24,10 @@ class OneDecision(DecisionProcess):
 
     The next episode is the network's next decision. A new network is drawn after `episode_ns` or with a seed.
 
-    The reward is minus the estimated delay in us to the destination through the chosen slot, on a minimal path from the
-    next router on: the times of flight and of the present queues and buffers on the path. A real router does not know
-    this delay. With reward=relative_delay (`flitgym/TolledRouting-v0`) it is the mean over the candidates of the tolled
-    delay minus that of the chosen one, in tens of mean hops. docs/environments.md compares both with true delays.
+    The reward is minus the estimated delay in us to the destination through the chosen slot, then on a minimal path. It
+    consists of the times of flight and of the present queues and buffers. A real router does not know this delay. With
+    reward=relative_delay (`flitgym/TolledRouting-v0`), the chosen slot's tolled delay is compared with the mean of the
+    candidates, in tens of mean hops. docs/environments.md compares both with true delays.
     """
 
     REWARDS: ClassVar[tuple[str, ...]] = ("hop_delay", "relative_delay")
