@@ -70,7 +70,7 @@ class Training:
         """
         import torch
 
-        from ...agents.policy.file import save_policy
+        from ...simcore._policy_file import save_policy
 
         rows = read_progress(self.directory / PROGRESS_FILE)
         if all(line.get("loss") is None for line in rows):

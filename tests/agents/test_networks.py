@@ -8,7 +8,7 @@ import pytest
 import torch
 from flitgym.agents import ppo
 from flitgym.agents.networks import SlotScores
-from flitgym.agents.policy.file import save_policy
+from flitgym.simcore._policy_file import save_policy
 from flitgym.env import World
 from flitgym.simcore import ConfigError, Simulation
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.offline import Agent, Config
-from flitgym.agents.policy.file import load_policy
+from flitgym.simcore._policy_file import load_policy
 from flitgym.configs import compose
 from flitgym.env import World
 from flitgym.env.experience.dataset import Dataset

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flitgym.agents.policy.file import load_policy
+from flitgym.simcore._policy_file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import ConfigError
 from flitgym.simcore._policy_file import packed

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.learning.abandonment import RoundAbandonedError
-from flitgym.agents.policy.file import load_policy
+from flitgym.simcore._policy_file import load_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, features_of
 from flitgym.configs.policies import shipped_policy
 from flitgym.env.experience.world import Mixture

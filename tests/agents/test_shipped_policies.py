@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from flitgym.agents.policy.file import load_policy
+from flitgym.simcore._policy_file import load_policy
 from flitgym.configs import compose, core_sections
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import Simulation
