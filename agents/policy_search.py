@@ -45,11 +45,11 @@ from ..configs.policies import policy_path
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
+from ..simcore._policy_file import load_policy
 from .learning import stored
 from .learning.abandonment import RoundAbandonedError
 from .learning.bounds import check
 from .networks import Layers
-from ..simcore._policy_file import load_policy
 from .policy.score_layers import LONGER, MOST_TOLLED, added, cost_layers, hidden_units
 
 _CHUNK_NS = 5000  # simulated time between two checks for the end of the first job and for `abandon()`

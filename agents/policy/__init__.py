@@ -1,1 +1,1 @@
-"""Files of policies, and policies whose weights are computed from given costs instead of trained."""
+"""Policies whose weights are computed from given costs instead of trained."""

@@ -22,7 +22,6 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from flitgym.agents.policy.file import load_policy
 from flitgym.configs import core_sections
 from flitgym.configs.composition import SIMULATION
 from flitgym.configs.policies import shipped_policies, shipped_policy
@@ -34,6 +33,7 @@ from flitgym.experiments.benchmarks.transfer import count_of, worlds_of
 from flitgym.experiments.evaluation.tables import Table
 from flitgym.experiments.hardware.measure import rows_of
 from flitgym.simcore import Simulation
+from flitgym.simcore._policy_file import load_policy
 
 DOCS = Path(__file__).resolve().parent.parent
 SUITES = ("quick", "standard")

@@ -8,9 +8,9 @@ import pytest
 import torch
 from flitgym.agents import ppo
 from flitgym.agents.networks import SlotScores
-from flitgym.simcore._policy_file import save_policy
 from flitgym.env import World
 from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore._policy_file import save_policy
 
 SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 HYPERX = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4}

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.offline import Agent, Config
-from flitgym.simcore._policy_file import load_policy
 from flitgym.configs import compose
 from flitgym.env import World
 from flitgym.env.experience.dataset import Dataset
 from flitgym.experiments.recording.run import record
 from flitgym.experiments.training.run import train
 from flitgym.simcore import Simulation
+from flitgym.simcore._policy_file import load_policy
 
 WORDS = ["topology=dragonfly_72", "traffic=mixed", "traffic.load=0.4", "run.warmup_ns=1000"]
 WORLD = World.composed(["topology=dragonfly_72", "traffic=mixed"])

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flitgym.simcore._policy_file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import ConfigError
-from flitgym.simcore._policy_file import packed
+from flitgym.simcore._policy_file import load_policy, packed
 from safetensors import safe_open
 from safetensors.numpy import save
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.learning.abandonment import RoundAbandonedError
-from flitgym.simcore._policy_file import load_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, features_of
 from flitgym.configs.policies import shipped_policy
 from flitgym.env.experience.world import Mixture
 from flitgym.simcore import ConfigError
+from flitgym.simcore._policy_file import load_policy
 from layer_scores import score
 
 _SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}

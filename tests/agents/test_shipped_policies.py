@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from flitgym.simcore._policy_file import load_policy
 from flitgym.configs import compose, core_sections
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import Simulation
+from flitgym.simcore._policy_file import load_policy
 
 
 def measured(routing: str, *overrides: str, warmup_ns: float, seed: int = 21) -> dict[str, Any]:

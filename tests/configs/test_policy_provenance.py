@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.agents import trainable
-from flitgym.agents.policy.file import load_policy, save_policy
 from flitgym.configs import compose, config_hash
 from flitgym.configs.composition import compose_root
 from flitgym.configs.policies import shipped_policy
 from flitgym.configs.training import register_training, training_command, training_hash
 from flitgym.experiments.training.result import trained_on
 from flitgym.simcore import ConfigError, Simulation
-from flitgym.simcore._policy_file import without_provenance
+from flitgym.simcore._policy_file import load_policy, save_policy, without_provenance
 from omegaconf import OmegaConf
 
 KIND = {"network": "slots", "slots": 4, "observation": "progress+path", "topology": "dragonfly"}

@@ -7,9 +7,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.agents.policy.file import load_policy
 from flitgym.env import PacketBatch, export, play
 from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore._policy_file import load_policy
 from gymnasium.wrappers import NormalizeObservation, RescaleObservation
 from numpy.typing import NDArray
 

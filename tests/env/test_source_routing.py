@@ -6,10 +6,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.agents.policy.file import load_policy
 from flitgym.env import NO_DECISION, PacketBatch, export, play
 from flitgym.env.packet_options import SOURCE_OBSERVATION
 from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore._policy_file import load_policy
 from numpy.typing import NDArray
 
 WORLD = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.2"]

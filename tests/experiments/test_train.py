@@ -17,7 +17,6 @@ import pytest
 import torch
 from flitgym.agents import dqn, policy_search, ppo
 from flitgym.agents.learning.divergence import DivergedError, require_finite
-from flitgym.agents.policy.file import load_policy
 from flitgym.configs import explain
 from flitgym.configs.training import training_hash
 from flitgym.env import World
@@ -26,6 +25,7 @@ from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
 from flitgym.experiments.training.tracking import JsonLines, read_progress, tracker
 from flitgym.simcore import ConfigError, CoreError, __version__
+from flitgym.simcore._policy_file import load_policy
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 from training_scenes import OWN, SMALL, composed, quick

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.agents import dqn
-from flitgym.agents.policy.file import load_policy
 from flitgym.configs import CONFIG_DIR, compose, explain
 from flitgym.configs.policies import shipped_policy
 from flitgym.env import World
@@ -23,6 +22,7 @@ from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
 from flitgym.simcore import ChannelGraph, ConfigError, CoreError, ForwardingTable, Simulation, read_demand
 from flitgym.simcore._core import terminals
+from flitgym.simcore._policy_file import load_policy
 from flitgym.simcore.traces import TraceOptions, read_trace
 from hydra import initialize_config_dir
 from hydra.errors import HydraException

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 from core_scenes import config, traffic
-from flitgym.agents.policy.file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import Simulation
+from flitgym.simcore._policy_file import load_policy
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.agents.policy.file import save_policy
 from flitgym.experiments.results.files import write_json
 from flitgym.simcore import ChannelGraph, ForwardingTable, Simulation
+from flitgym.simcore._policy_file import save_policy
 
 RING = {"name": "torus", "sizes": [4], "terminals_per_router": 1}
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 from core_scenes import SYSTEM, config, router
-from flitgym.agents.policy.file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore._policy_file import load_policy
 
 HYPERX = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}
 
