@@ -146,9 +146,6 @@ class BlockRows:
         state = {key: value for key, value in self.__dict__.items() if key not in _VIEWS}
         return {**state, "_kept": self.observation[: self._count].copy()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
 
 def _own(block: ObservationBlock, tables: Tables) -> Any:
     return block.setup(tables) if block.setup else None
