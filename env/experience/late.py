@@ -58,12 +58,13 @@ class Late:
             if not self._seen:
                 sizes = len(asked.tables.first_port), len(asked.tables.next_router)
                 self._seen = [np.zeros((n, len(c)), np.float32) for n, c in zip(sizes, self._columns, strict=True)]
-            samples = [(asked.router.copy(), values[0]), (asked.link[asked.mask], values[1][asked.mask])]
+            places: list[NDArray[Any]] = [asked.router, asked.link]
+            samples = [(places[0].copy(), values[0]), (places[1][asked.mask], values[1][asked.mask])]
             self._coming.append((asked.now, samples))
             while self._coming and self._coming[0][0] + asked.simulation.cycles(self.delay_ns) <= asked.now:
                 for seen, (place, value) in zip(self._seen, self._coming.popleft()[1], strict=True):
                     seen[place] = value
-            values = [seen[place] for seen, place in zip(self._seen, (asked.router, asked.link), strict=True)]
+            values = [seen[place] for seen, place in zip(self._seen, places, strict=True)]
         for row, columns, value, highest in zip(rows, self._columns, values, self._highest, strict=True):
             noise = 1 + self.noise * self._random.standard_normal(value.shape, np.float32)
             row[..., columns] = np.clip(value * noise, 0, highest)
