@@ -84,10 +84,9 @@ def export(
     )
 
 
-def _options_of(env: Any) -> tuple[PacketOptions, NDArray[np.float64] | float, NDArray[np.float64] | float]:
+def _options_of(env: Any) -> tuple[PacketOptions, NDArray[np.float64], NDArray[np.float64]]:
     """The options of the innermost environment, and the model's inputs as scale x feature + shift."""
-    scale: NDArray[np.float64] | float = 1.0
-    shift: NDArray[np.float64] | float = 0.0
+    scale, shift = np.ones(()), np.zeros(())
     # Not getattr(), since TorchRL forwards attributes to inner environments.
     while not isinstance(options := vars(env).get("options"), PacketOptions):
         if (seen := vars(env).get("obs_rms")) is not None:

@@ -121,9 +121,9 @@ class PacketOptions:
         for key in keywords:
             if key not in valid:
                 raise ConfigError(unknown(environment, key, valid, "keyword"))
-        own = {field.name for field in fields(cls)} - {"world"}
-        world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
-        return cls(world, **{key: value for key, value in keywords.items() if key in own})
+        own = dict(keywords)
+        world = world_of(own.pop("world", None), own.pop("overrides", None), own.pop("vary", None))
+        return cls(world, **own)
 
     def parts(self) -> Parts:
         """The core's and Python's parts of observation and reward.

@@ -30,21 +30,8 @@ try:
     from ray.rllib.env.env_runner import EnvRunner
     from ray.rllib.env.single_agent_episode import SingleAgentEpisode
     from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+    from ray.rllib.utils import metrics
     from ray.rllib.utils.checkpoints import Checkpointable
-    from ray.rllib.utils.metrics import (
-        EPISODE_LEN_MEAN,
-        EPISODE_RETURN_MEAN,
-        NUM_AGENT_STEPS_SAMPLED,
-        NUM_AGENT_STEPS_SAMPLED_LIFETIME,
-        NUM_ENV_STEPS_SAMPLED,
-        NUM_ENV_STEPS_SAMPLED_LIFETIME,
-        NUM_EPISODES,
-        NUM_EPISODES_LIFETIME,
-        NUM_MODULE_STEPS_SAMPLED,
-        NUM_MODULE_STEPS_SAMPLED_LIFETIME,
-        SAMPLE_TIMER,
-        WEIGHTS_SEQ_NO,
-    )
 except ImportError as error:
     raise ConfigError(f"flitgym.env.rllib_runner needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
@@ -167,7 +154,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
     def sample(self, **kwargs: Any) -> list[Any]:
         """One episode with the next decisions of all routers, at least `fragment` (or `num_timesteps`)."""
         wanted = kwargs.get("num_timesteps") or self.rollout.fragment
-        with self.metrics.log_time(SAMPLE_TIMER):
+        with self.metrics.log_time(metrics.SAMPLE_TIMER):
             # Epsilon falls with the decisions of all runners. A runner knows only its own, and multiplies their number.
             first, last = self.rollout.epsilon
             done = self.num_env_steps_sampled_lifetime * max(1, self.num_workers or 1)
@@ -184,7 +171,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         extra = {
             Columns.ACTION_LOGP: rows["log_probability"],
             DELIVERED: rows["done"],
-            WEIGHTS_SEQ_NO: np.full(len(observed), self._weights_seq_no),
+            metrics.WEIGHTS_SEQ_NO: np.full(len(observed), self._weights_seq_no),
         }
         if not self.rollout.chains:
             extra[NEXT_ROW] = seen(rows["next_observation"], rows["next_mask"])
@@ -208,20 +195,20 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         self.num_env_steps_sampled_lifetime += steps
         log = self.metrics.log_value
         for key, value, reduce in (
-            (NUM_ENV_STEPS_SAMPLED, steps, "sum"),
-            ((NUM_AGENT_STEPS_SAMPLED, DEFAULT_AGENT_ID), steps, "sum"),
-            ((NUM_MODULE_STEPS_SAMPLED, DEFAULT_MODULE_ID), steps, "sum"),
-            (NUM_EPISODES, packets, "sum"),
-            ((NUM_AGENT_STEPS_SAMPLED_LIFETIME, DEFAULT_AGENT_ID), steps, "lifetime_sum"),
-            ((NUM_MODULE_STEPS_SAMPLED_LIFETIME, DEFAULT_MODULE_ID), steps, "lifetime_sum"),
-            (NUM_EPISODES_LIFETIME, packets, "lifetime_sum"),
+            (metrics.NUM_ENV_STEPS_SAMPLED, steps, "sum"),
+            ((metrics.NUM_AGENT_STEPS_SAMPLED, DEFAULT_AGENT_ID), steps, "sum"),
+            ((metrics.NUM_MODULE_STEPS_SAMPLED, DEFAULT_MODULE_ID), steps, "sum"),
+            (metrics.NUM_EPISODES, packets, "sum"),
+            ((metrics.NUM_AGENT_STEPS_SAMPLED_LIFETIME, DEFAULT_AGENT_ID), steps, "lifetime_sum"),
+            ((metrics.NUM_MODULE_STEPS_SAMPLED_LIFETIME, DEFAULT_MODULE_ID), steps, "lifetime_sum"),
+            (metrics.NUM_EPISODES_LIFETIME, packets, "lifetime_sum"),
         ):
             log(key, value, reduce=reduce)
-        log(NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True)
-        log(WEIGHTS_SEQ_NO, self._weights_seq_no, window=1)
+        log(metrics.NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True)
+        log(metrics.WEIGHTS_SEQ_NO, self._weights_seq_no, window=1)
         # A packet is an episode: its return is the sum of the rewards of its decisions.
-        log(EPISODE_RETURN_MEAN, float(rows["reward"].sum()) / max(packets, 1), window=1)
-        log(EPISODE_LEN_MEAN, steps / max(packets, 1), window=1)
+        log(metrics.EPISODE_RETURN_MEAN, float(rows["reward"].sum()) / max(packets, 1), window=1)
+        log(metrics.EPISODE_LEN_MEAN, steps / max(packets, 1), window=1)
         self._add_latencies()
         self.simulation.begin_window()
         if self._delivered:
@@ -249,16 +236,16 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
         """Weights and counters; a checkpoint continues with a new simulation."""
-        state: dict[str, Any] = {NUM_ENV_STEPS_SAMPLED_LIFETIME: self.num_env_steps_sampled_lifetime}
+        state: dict[str, Any] = {metrics.NUM_ENV_STEPS_SAMPLED_LIFETIME: self.num_env_steps_sampled_lifetime}
         if self._check_component(COMPONENT_RL_MODULE, components, not_components):
             state[COMPONENT_RL_MODULE] = self.module.get_state(**kwargs)
-            state[WEIGHTS_SEQ_NO] = self._weights_seq_no
+            state[metrics.WEIGHTS_SEQ_NO] = self._weights_seq_no
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Load newer weights and pass them to the core."""
         if COMPONENT_RL_MODULE in state:
-            number = state.get(WEIGHTS_SEQ_NO, 0)
+            number = state.get(metrics.WEIGHTS_SEQ_NO, 0)
             if number == 0 or self._weights_seq_no < number:
                 weights = state[COMPONENT_RL_MODULE]
                 if isinstance(weights, ray.ObjectRef):
@@ -266,8 +253,8 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
                 self.module.set_state(weights.get(DEFAULT_MODULE_ID, weights))
                 self._push_weights()
             self._weights_seq_no = max(self._weights_seq_no, number)
-        if NUM_ENV_STEPS_SAMPLED_LIFETIME in state:
-            self.num_env_steps_sampled_lifetime = state[NUM_ENV_STEPS_SAMPLED_LIFETIME]
+        if metrics.NUM_ENV_STEPS_SAMPLED_LIFETIME in state:
+            self.num_env_steps_sampled_lifetime = state[metrics.NUM_ENV_STEPS_SAMPLED_LIFETIME]
 
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[()], dict[str, Any]]:
         """The constructor's arguments, for a checkpoint."""

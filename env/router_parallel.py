@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..simcore import ConfigError, CoreError, Simulation, registered
+from ..simcore import ConfigError, CoreError, Simulation
 from .experience.ring import Ring
 from .experience.seeds import Episodes
 from .experience.world import Vary, World, check_number, refuse_stuck, window_cycles
@@ -23,6 +23,7 @@ except ImportError as error:
 
 from .packet_options import world_of
 
+_Row = NDArray[np.float32]
 _INTERVALS = 100  # of an episode of traffic, which has no end
 _REWARDS = ("team", "local")
 _MOST_LOAD, _MOST_DELAY_US, _MOST_FEEDBACK = 32.0, 100.0, 1000.0
@@ -134,7 +135,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, NDArray[np.float32]], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, _Row], dict[str, dict[str, Any]]]:
         """Draw a network and begin.
 
         Args:
@@ -158,14 +159,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         return self._by_agent(rows), {agent: {} for agent in self.agents}
 
     def step(
-        self, actions: Mapping[str, NDArray[np.float32]]
-    ) -> tuple[
-        dict[str, NDArray[np.float32]],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+        self, actions: Mapping[str, _Row]
+    ) -> tuple[dict[str, _Row], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Set the biases and run an interval.
 
         Args:
@@ -192,13 +187,12 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             simulation.run(max(simulation.cycles(self.interval_ns), 1))
         span = (simulation.now - before) * simulation.cycle_ns
         delay, count = self._feedback()
-        before_us, self._charged = self._charged, self.simulation.accrued_delay_by_router_us()
+        before_us, self._charged = self._charged, simulation.accrued_delay_by_router_us()
         owed = self._charged - before_us
 
         self._steps += 1
         over = self._done()
         cut = not over and self._steps >= self._most
-        info = {"time_ns": simulation.time_ns}
         agents = self.agents
         if self.reward == "team":
             paid = np.full(self._routers, -owed.sum() / self._terminals.sum())
@@ -209,7 +203,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             {agent: float(reward) for agent, reward in zip(agents, paid, strict=True)},
             dict.fromkeys(agents, bool(over)),
             dict.fromkeys(agents, bool(cut)),
-            {agent: dict(info) for agent in agents},
+            {agent: {"time_ns": simulation.time_ns} for agent in agents},
         )
         if over or cut:
             self.agents = []
@@ -240,10 +234,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._place = router, 3 * (port - first[router])
         self._load_of = routers["first_port"].astype(np.int64)[router] + port
         buffers = ("input_buffer_flits", "output_buffer_flits")
-        model = drawn.get("router", "vc_router")
-        known = registered("router")[model if isinstance(model, str) else model["name"]]["params"]
-        given = {} if isinstance(model, str) else model
-        self._room = float(sum(given.get(key, known[key]["default"]) for key in buffers))
+        router_section = whole.configuration()["router"]
+        self._room = float(sum(router_section[key] for key in buffers))
 
     def _look(self) -> None:
         table = self.simulation.memory("biases")

@@ -36,13 +36,8 @@ def _defaults() -> dict[str, Any]:
     import yaml
 
     content = yaml.safe_load((_PACKAGE / "configs" / "config.yaml").read_text(encoding="utf-8"))
-    names = {
-        key: name
-        for entry in content["defaults"]
-        if isinstance(entry, dict)
-        for key, name in entry.items()
-        if key in _KINDS
-    }
+    groups = (entry for entry in content["defaults"] if isinstance(entry, dict))
+    names = {key: name for entry in groups for key, name in entry.items() if key in _KINDS}
     return {"seed": content["seed"], **names}
 
 
@@ -75,13 +70,10 @@ def _read(kind: str, path: Path) -> dict[str, Any]:
     # A preset has the defaults [base] or [base, _self_], and its own values replace those of the base.
     match values.pop("defaults", None) if isinstance(values, dict) else None:
         case [str(base)] | [str(base), "_self_"]:
-            return {**_base(kind, base), **{key: _value(path, key, value) for key, value in values.items()}}
+            start = section(kind, base)
+            start = {"name": base} if isinstance(start, str) else start
+            return {**start, **{key: _value(path, key, value) for key, value in values.items()}}
     raise _of_hydra(path, "its list of defaults")
-
-
-def _base(kind: str, name: str) -> dict[str, Any]:
-    start = section(kind, name)
-    return {"name": name} if isinstance(start, str) else dict(start)
 
 
 def _value(path: Path, key: str, value: Any) -> Any:

@@ -35,7 +35,7 @@ class BlockRows:
     def __init__(self, parts: Parts, simulations: Sequence[Simulation]) -> None:
         self.parts = parts
         self._tables = [Tables(simulation) for simulation in simulations]
-        self._own = [[_own(block, tables) for block in parts.observations] for tables in self._tables]
+        self._own = [[block.setup and block.setup(tables) for block in parts.observations] for tables in self._tables]
         self._bounds = [(finite_bounds(block.general), finite_bounds(block.per_slot)) for block in parts.observations]
         self._late = [
             Late(parts.seam(one.seam()), parts.delay_ns, parts.noise, one.configuration()["seed"])
@@ -145,13 +145,6 @@ class BlockRows:
     def __getstate__(self) -> dict[str, Any]:
         state = {key: value for key, value in self.__dict__.items() if key not in _VIEWS}
         return {**state, "_kept": self.observation[: self._count].copy()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
-
-def _own(block: ObservationBlock, tables: Tables) -> Any:
-    return block.setup(tables) if block.setup else None
 
 
 def _split(rows: _Floats, general: int, slots: int) -> tuple[_Floats, NDArray[np.float32]]:

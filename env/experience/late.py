@@ -52,21 +52,20 @@ class Late:
 
     def write(self, asked: Asked, general: _Floats, per_slot: _Floats) -> None:
         """Replace the features in the rows of the present decisions, `general` [n, g] and `per_slot` [n, slots, p]."""
-        places: list[NDArray[Any]] = [asked.router, asked.link]
         rows = [general, per_slot]
+        values = [row[..., columns] for row, columns in zip(rows, self._columns, strict=True)]
         if self.delay_ns:
             if not self._seen:
                 sizes = len(asked.tables.first_port), len(asked.tables.next_router)
                 self._seen = [np.zeros((n, len(c)), np.float32) for n, c in zip(sizes, self._columns, strict=True)]
-            valid = [np.ones(len(asked), np.bool_), asked.mask]
-            values = [row[..., columns] for row, columns in zip(rows, self._columns, strict=True)]
-            samples = [(place[ok], value[ok]) for place, value, ok in zip(places, values, valid, strict=True)]
+            places: list[NDArray[Any]] = [asked.router, asked.link]
+            samples = [(places[0].copy(), values[0]), (places[1][asked.mask], values[1][asked.mask])]
             self._coming.append((asked.now, samples))
             while self._coming and self._coming[0][0] + asked.simulation.cycles(self.delay_ns) <= asked.now:
                 for seen, (place, value) in zip(self._seen, self._coming.popleft()[1], strict=True):
                     seen[place] = value
-        for k, columns in enumerate(self._columns):
-            value = self._seen[k][places[k]] if self.delay_ns else rows[k][..., columns]
+            values = [seen[place] for seen, place in zip(self._seen, places, strict=True)]
+        for row, columns, value, highest in zip(rows, self._columns, values, self._highest, strict=True):
             noise = 1 + self.noise * self._random.standard_normal(value.shape, np.float32)
-            rows[k][..., columns] = np.clip(value * noise, 0, self._highest[k])
+            row[..., columns] = np.clip(value * noise, 0, highest)
         per_slot[~asked.mask] = 0

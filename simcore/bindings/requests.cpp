@@ -35,10 +35,6 @@ auto without_gil_if_shared(const Simulation& s, Work work) {
   return work();
 }
 
-u32 collect_requests(Simulation& s) {
-  return without_gil_if_shared(s, [&] { return s.collect(); });
-}
-
 void apply_choices(Simulation& s, const py::object& choices, const std::optional<Values32>& values,
                    const py::object& rows) {
   const std::vector<u32> row = rows.is_none() ? std::vector<u32>() : integers_of<u32>(rows, "apply(): rows");
@@ -53,7 +49,7 @@ void apply_choices(Simulation& s, const py::object& choices, const std::optional
 }  // namespace
 
 void bind_requests(PySimulation& simulation) {
-  simulation.def("collect", alone(collect_requests))
+  simulation.def("collect", alone([](Simulation& s) { return without_gil_if_shared(s, [&] { return s.collect(); }); }))
       .def("requests", alone(requests))
       .def("apply", alone(apply_choices), "choices"_a = py::none(), "values"_a = py::none(), "rows"_a = py::none());
 }

@@ -19,13 +19,7 @@ struct Diary : ComponentData {
 };
 
 MemoryShape shape(const std::string& name, Per per, double fill, double highest) {
-  MemoryShape s;
-  s.name = name;
-  s.meaning = "of a test";
-  s.per = per;
-  s.fill = fill;
-  s.highest = highest;
-  return s;
+  return {.name = name, .meaning = "of a test", .per = per, .fill = fill, .highest = highest};
 }
 
 RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>& data) {

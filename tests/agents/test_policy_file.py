@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flitgym.configs.policies import shipped_policy
-from flitgym.simcore import ConfigError
 from flitgym.simcore._policy_file import load_policy, packed
 from safetensors import safe_open
 from safetensors.numpy import save
@@ -51,15 +50,3 @@ def test_the_library_writes_the_same_header_and_numbers() -> None:
         f"layers.{k}.{part}": random.random((3, 2), np.float32) for k in range(12) for part in ("weight", "bias")
     }
     assert halves(packed(tensors, {"a": "b"})) == halves(save(tensors, {"a": "b"}))
-
-
-def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
-    """The core refuses the same files (simcore/tests/learning/policy_file_test.cpp)."""
-    path, tensors = tmp_path / "p.safetensors", {"layers.0.weight": np.zeros((1, 2), np.float32)}
-    for key, said in (("format", "'x'; valid: flitgym-policy-1"), ("activation", "'x'; valid: relu, tanh")):
-        path.write_bytes(save(tensors, {**METADATA, key: "x"}))
-        with pytest.raises(ConfigError, match=f"{key} is {said}"):
-            load_policy(path)
-        path.write_bytes(save(tensors, {name: value for name, value in METADATA.items() if name != key}))
-        with pytest.raises(ConfigError, match=f"lacks '{key}'"):
-            load_policy(path)

@@ -12,7 +12,6 @@ from flitgym.agents.learning.abandonment import RoundAbandonedError
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, features_of
 from flitgym.configs.policies import shipped_policy
 from flitgym.env.experience.world import Mixture
-from flitgym.simcore import ConfigError
 from flitgym.simcore._policy_file import load_policy
 from layer_scores import score
 
@@ -96,18 +95,6 @@ def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     assert np.allclose(score(agent.policy(), x), score(base, x) - costs, atol=0.02)
     assert 0 < longer.sum() < len(longer)
     assert math.isfinite(agent.train_round()["loss"])  # the core takes it
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"base": "dqnn"}, "agent.base: unknown policy 'dqnn'; did you mean 'dqn'"),
-        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6; this search needs 5"),
-    ],
-)
-def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        Agent(Config(**_SMALL, **given), mixture, rounds=1, seed=1)
 
 
 @pytest.mark.parametrize(("harm", "low", "high"), [(0.0, -20, -2), (4.0, -0.4, 0.4)])

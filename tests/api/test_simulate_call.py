@@ -114,9 +114,7 @@ def test_warnings_of_a_result_become_python_warnings(small: Sequence[str]) -> No
     ("words", "values", "message"),
     [
         (["topology=dragonfly_73"], {}, r"topology: unknown name 'dragonfly_73'; did you mean 'dragonfly_72'"),
-        (["traffic.lod=0.3"], {}, "traffic: unknown key 'lod'; did you mean 'load'"),
         ([], {"traffic.load": 2}, r"traffic\.load: 2 is outside 0 \.\. 1"),
-        ([], {"routing": "dim_war"}, "routing.dim_war: does not run on topology 'dragonfly'"),
         ([], {"traffic.load": np.eye(3)}, "traffic.load: a matrix belongs to traffic.file"),
         ([3], {}, "3 is not an override"),
     ],

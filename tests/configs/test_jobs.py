@@ -131,8 +131,3 @@ def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
 )
 def test_label(overrides: list[str], label: str) -> None:
     assert workload_label(compose(overrides).workload) == label
-
-
-def test_traffic_beside_jobs_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"traffic\.load=0\.3.*the jobs are the traffic"):
-        compose(["workload=pair", "traffic.load=0.3"])

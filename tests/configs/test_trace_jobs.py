@@ -80,7 +80,6 @@ def test_a_folder_counts_by_the_content_and_names_of_its_files(tmp_path: Path) -
         (["workload.file=''"], r"workload\.file: name a trace"),
         ([f"workload.file={DATA / 'perm64.bin'}", "workload.replicate=-1"], r"workload\.replicate: -1"),
         ([f"workload.file={DATA / 'perm64.bin'}", "workload.replicate=4"], r"workload: .*'replicate' has no effect"),
-        ([f"workload.file={DATA / 'perm64.bin'}", "workload.format=gaol"], "did you mean 'goal'"),
     ],
 )
 def test_refused_keys(words: list[str], message: str) -> None:

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import numpy as np
 from flitgym.env import World
+from flitgym.simcore import Simulation
 
 # Three routers, all connected: every packet has one decision, at its source router.
 TRIANGLE: dict[str, Any] = {
@@ -30,3 +32,14 @@ JOBS = World(
         },
     }
 )
+
+
+def check_drains(simulation: Simulation) -> None:
+    """No packet is lost; all packets arrive through their minimal candidates."""
+    simulation.check_conservation()
+    simulation.stop_sources()
+    for _ in range(20_000):
+        if not simulation.packets_in_network:
+            break
+        simulation.apply(np.zeros(simulation.collect(), np.int64))
+    assert simulation.packets_in_network == 0

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from env_scenes import check_drains
 from flitgym.configs import compose, core_sections
 from flitgym.env import PacketBatch, PacketRoutingEnv
 from flitgym.simcore import ConfigError, Simulation, SimulationBatch
@@ -56,13 +57,7 @@ def test_an_agent_takes_over_safely(routing: str) -> None:
     assert len(rows["action"]) > 500
     assert not np.isnan(rows["log_probability"]).any()
     for simulation in batch.simulations:
-        simulation.check_conservation()
-        simulation.stop_sources()
-        for _ in range(20_000):
-            if not simulation.packets_in_network:
-                break
-            simulation.apply(np.zeros(simulation.collect(), np.int64))
-        assert simulation.packets_in_network == 0
+        check_drains(simulation)
 
 
 def test_a_packet_of_the_agent_among_those_of_the_background() -> None:
@@ -83,7 +78,6 @@ def test_a_packet_of_the_agent_among_those_of_the_background() -> None:
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [
-        ({"background": "pr"}, "did you mean 'par'"),
         ({"background": "par", "relation": "five_hop"}, "par lists the candidates"),
         ({"background": "q_adaptive"}, "'q_values' learns from feedback, as routing.q_adaptive does"),
         ({"background": "dqn_priced"}, "records its own decisions"),

@@ -1,16 +1,12 @@
-"""Copies of simulations and environments, by deepcopy, pickle and fork, continue like the original, independently."""
+"""Copies of simulations and environments, by deepcopy and pickle, continue like the original, independently."""
 
 import copy
-import os
-import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from env_blocks import pickled
 from env_scenes import TRIANGLE
 from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv
 from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation
@@ -18,14 +14,7 @@ from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation
 DRAGONFLY = ("topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.05")
 
 
-def pickled(thing: Any) -> Any:
-    return pickle.loads(pickle.dumps(thing))
-
-
-COPIES: list[Callable[[Any], Any]] = [copy.deepcopy, pickled]
-
-
-@pytest.fixture(params=COPIES, ids=["deepcopy", "pickle"])
+@pytest.fixture(params=[copy.deepcopy, pickled], ids=["deepcopy", "pickle"])
 def copied(request: pytest.FixtureRequest) -> Any:
     return request.param
 
@@ -204,40 +193,3 @@ def test_router_environments(copied: Callable[[Any], Any]) -> None:
         assert same(env.step(chosen), other.step(chosen))
         assert same(env.state(), other.state())
     assert same(env.reset(), other.reset())
-
-
-FORK = """
-import os, pickle
-import numpy as np
-from flitgym.env import PacketBatch, PacketRoutingEnv
-
-env, batch = PacketRoutingEnv(), PacketBatch(2)
-env.reset(seed=1), batch.reset(1)
-n = batch.collect()
-
-def go_on():
-    said = [env.step(0)[:4] for _ in range(50)]
-    batch.apply(np.zeros(n, np.int64))
-    for _ in range(300):
-        batch.apply(np.zeros(batch.collect(), np.int64))
-    said.append({key: value.tolist() for key, value in batch.take().items()})
-    return repr([said, env.simulation.state_hash()]).encode()
-
-read, write = os.pipe()
-child = os.fork()
-if child == 0:
-    os.write(write, go_on()[-9999:])
-    os._exit(0)
-theirs = os.read(read, 9999)
-assert os.waitpid(child, 0)[1] == 0
-assert len(theirs) > 1000
-assert theirs == go_on()[-9999:], "the child went elsewhere"
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_goes_on_by_itself(tmp_path: Path) -> None:
-    script = tmp_path / "forks.py"
-    script.write_text(FORK)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr

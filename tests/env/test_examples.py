@@ -1,10 +1,10 @@
 """The example files run, in short form."""
 
-import importlib.util
 import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,11 +48,7 @@ def test_packet_batch_ppo(run: Run, tmp_path: Path) -> None:
 def test_packet_batch_torch(policy: str) -> None:
     # Short trainings; full ones take minutes. These play and learn, and prefer actions with a higher reward.
     torch = pytest.importorskip("torch")
-    spec = importlib.util.spec_from_file_location("packet_batch_torch", EXAMPLES / "packet_batch_torch.py")
-    assert spec is not None
-    assert spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "packet_batch_torch.py")))
     torch.set_num_threads(1)  # as in main(), since several would wait for each other
     torch.manual_seed(1)
     batch = example.PacketBatch(2, overrides=example.WORLD, **example.SEEN)

@@ -63,10 +63,8 @@ def test_noise_has_the_mean_1_and_the_given_deviation() -> None:
 
 
 def test_an_environment_shows_what_a_batch_shows() -> None:
-    batch, env = (
-        batch_of(delay_ns=200, noise=0.1),
-        PacketRoutingEnv(control="all", delay_ns=200, noise=0.1, **WORLD, **SEEN),
-    )
+    late = {"delay_ns": 200, "noise": 0.1}
+    batch, env = batch_of(**late), PacketRoutingEnv(control="all", **late, **WORLD, **SEEN)
     shown = env.reset(seed=1)[0]
     for _ in range(50):
         for row in batch.observation[: batch.collect()]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from env_blocks import choose
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv, Ring
 from flitgym.simcore import ConfigError, CoreError, Simulation, registered
@@ -13,11 +14,6 @@ from flitgym.simcore import ConfigError, CoreError, Simulation, registered
 K = 3
 # Packets of a Dragonfly have several decisions.
 DRAGONFLY = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.03"]
-
-
-def choose(mask: np.ndarray, step: int) -> np.ndarray:
-    """Another valid slot in each step."""
-    return np.where(mask.sum(axis=-1) > step % 3, step % 3, 0)
 
 
 def address(array: np.ndarray) -> int:
@@ -80,20 +76,14 @@ def test_batch_is_the_same_network_as_the_environment(keywords: Any) -> None:
     assert batch.seam["slots"] == 8
 
 
-def test_batch_says_what_is_wrong() -> None:
+def test_a_batch_of_finished_jobs_has_no_decision() -> None:
     batch = PacketBatch(2, world=JOBS)
     with pytest.raises(CoreError, match="reset"):
         batch.collect()
     batch.reset(seed=1)
-    n = batch.collect()
-    with pytest.raises(ConfigError, match="masked out"):
-        batch.apply(np.full(n, 7))
-    while n:
+    while n := batch.collect():
         batch.apply(np.zeros(n, np.int64))
-        n = batch.collect()
     assert all(simulation.workload_finished for simulation in batch.simulations)
-    with pytest.raises(ConfigError, match="unknown keyword 'episode_ns'"):
-        PacketBatch(2, episode_ns=3)
 
 
 @pytest.mark.parametrize("observation", ["progress+path+queues", "relative+relative_lost"])
@@ -145,10 +135,6 @@ def play(batch: PacketBatch, steps: int, every: int, columns: bool = True) -> li
     return pieces
 
 
-def concatenated(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-
-
 @pytest.mark.parametrize("reward", registered("reward"))
 @pytest.mark.parametrize("every", [1, 37])
 def test_transitions_come_back_with_what_was_noted(reward: str, every: int) -> None:
@@ -167,7 +153,7 @@ def test_transitions_come_back_with_what_was_noted(reward: str, every: int) -> N
         if step % every == every - 1:
             pieces.append(batch.take())
     pieces.append(batch.take())
-    rows = concatenated(pieces)
+    rows = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     assert len(rows["action"]) > 1000
     assert sum(simulation.transition_count for simulation in batch.simulations) == len(rows["action"])
     several = 0
@@ -220,12 +206,9 @@ def test_a_ring_that_is_outrun_says_so() -> None:
     play(batch, 300, 1000, columns=False)
     needed = max(simulation.transition_count for simulation in batch.simulations)
     assert needed > 64
-    with pytest.raises(
-        ConfigError, match=rf"network 0 came since the last take.*to {batch.simulations[0].transition_count} or more"
-    ):
-        batch.take()
-    with pytest.raises(ConfigError, match=f"set record to {batch.simulations[0].transition_count} or more"):
-        reader.take()
+    for late in (batch, reader):
+        with pytest.raises(ConfigError, match=f"set record to {batch.simulations[0].transition_count} or more"):
+            late.take()
     assert len(reader.take()["action"]) == 0  # lost transitions stay lost, and the batch continues
     # The kept columns do not grow without bound either.
     batch.reset(seed=1)
@@ -267,26 +250,20 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
     batch = PacketBatch(2, world=TRIANGLE)
     batch.reset(seed=1)
     n = batch.collect()
-    zeros = np.zeros(n)
-    for columns, words in (
-        ({"reward": zeros}, "is reserved for a column of the core"),
-        ({"value": zeros[:-1]}, rf"value is float64 \({n - 1},\); {n} decisions"),
+    value, hidden = np.zeros(n), np.zeros((n, 4), np.float32)
+    for action, columns, words in (
+        (0, {"reward": value}, "is reserved for a column of the core"),
+        (0, {"value": value[:-1]}, rf"value is float64 \({n - 1},\); {n} decisions"),
+        (7, {"value": value}, "masked out"),
     ):
         with pytest.raises(ConfigError, match=words):
-            batch.apply([0] * n, **columns)
-    with pytest.raises(ConfigError, match="masked out"):
-        batch.apply([7] * n, value=zeros)
-    batch.apply([0] * n, value=zeros, hidden=np.zeros((n, 4), np.float32))
+            batch.apply([action] * n, **columns)
+    batch.apply([0] * n, value=value, hidden=hidden)
     n = batch.collect()
-    for columns, words in (
-        ({}, "columns none instead of value, hidden"),
-        (
-            {"value": np.zeros(n), "hidden": np.zeros((n, 5))},
-            r"hidden is float64 \(\d+, 5\); it must be float32 \(\d+, 4\)",
-        ),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            batch.apply([0] * n, **columns)
+    with pytest.raises(ConfigError, match="columns none instead of value, hidden"):
+        batch.apply([0] * n)
+    with pytest.raises(ConfigError, match=r"hidden is float64 \(\d+, 5\); it must be float32 \(\d+, 4\)"):
+        batch.apply([0] * n, value=np.zeros(n), hidden=np.zeros((n, 5)))
     batch.apply([0] * n, value=np.zeros(n, np.float32), hidden=np.zeros((n, 4)))
 
 

@@ -10,7 +10,6 @@ from flitgym.experiments import compare as command
 from flitgym.experiments.comparison.pairs import EQUAL, EXCEEDS, NO_SEED, NO_SPREAD, WITHIN, compare, difference, within
 from flitgym.experiments.comparison.text import markdown, remarks, sentences
 from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ConfigError
 from sweep_rows import job_row, traffic_row
@@ -194,12 +193,3 @@ def test_two_studies(folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.
     assert page.startswith("# first and second\n")
     command.command([*map(str, folders), "--markdown"])
     assert capsys.readouterr().out == page
-
-
-def test_mistakes_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="takes two folders, or one folder with by="):
-        command.command([str(folders[0])])
-    with pytest.raises(CommandError, match="no simulated run below"):
-        command.command([str(folders[0]), str(tmp_path)])
-    with pytest.raises(ConfigError, match="unknown key 'uot'; did you mean 'out'"):
-        command.command([*map(str, folders), "uot=a.md"])

@@ -159,11 +159,8 @@ def test_a_sweep_shows_only_its_own_tables(
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
         (["engine=min_hop", "failures.events=[0-1@20-30]"], ["failures.events"]),
-        (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),
         (["engine=min_hop", "file=x.npz"], ["engine=min_hop", "file=x.npz", "give one"]),
-        (["engine=min_hop", "demand=x.csv"], ["x.csv"]),
         (["engine=min_hop", "topology.widths=[1,1]"], ["topology.widths"]),
     ],
 )

@@ -20,7 +20,6 @@ from flitgym.experiments.saturation import search
 from flitgym.experiments.saturation.bounds import bound_of
 from flitgym.experiments.saturation.search import bisect
 from flitgym.experiments.saturation.study import Saturation, meaning, points_of, with_brackets
-from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
 HYPERX = "topology=hyperx_64"
@@ -181,13 +180,6 @@ def test_without_a_bound_the_search_finds_the_same(tmp_path: Path, monkeypatch: 
     # A bound that is too low would end the first search at a carried load below the second one.
     assert free_low <= high * 1.02
     assert low <= free_high
-
-
-def test_a_load_needs_some_time(tmp_path: Path) -> None:
-    config = plain("topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic=adversarial")
-    config["saturation"] = {"precision": 0.25, "confidence": 0.95, "max_ns": 1}
-    with pytest.raises(ConfigError, match=r"^max_ns: 1 ns is too short for one load; use at least \d+$"):
-        search.SATURATIONS.do(config, tmp_path, lambda phase, part: None, ())
 
 
 @pytest.mark.deep

@@ -192,14 +192,7 @@ def test_any_network_delivers_everything(
         {
             "topology": dragonfly(p, a, h, min(groups, a * h + 1), arrangement=arrangement),
             # Keeping the flits of a packet together at the crossbar needs virtual cut-through.
-            "router": router(
-                preset,
-                **(
-                    {"flow_control": "wormhole", "crossbar_sharing": "flit"}
-                    if wormhole
-                    else {"flow_control": "virtual_cut_through"}
-                ),
-            ),
+            "router": router(preset, **({"flow_control": "wormhole", "crossbar_sharing": "flit"} if wormhole else {})),
             "routing": routing,
             "traffic": traffic("uniform", load, packet_bytes=128 * flits),
             "seed": seed,

@@ -24,12 +24,7 @@ CASES = {
         config(traffic=traffic("uniform", 0.1, packet_bytes=2561)),
         ["packet_bytes", "21", "input_buffer_flits", "20"],
     ),
-    "grid that does not fit": (config(traffic=traffic("stencil_3d", 0.1, nx=5)), ["5 x 4 x 9", "180", "72"]),
     "negative seed": (config(seed=-1), ["seed", "-1"]),
-    "steps that do not match": (
-        config(traffic=traffic("uniform", 0.1, load_step_times_ns=[1.0, 2.0], load_step_loads=[0.5])),
-        ["load_step_loads", "1", "2"],
-    ),
 }
 
 

@@ -81,8 +81,6 @@ def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> N
 )
 def test_a_configuration_above_the_memory_limit_is_refused(sections: dict[str, Any], names: list[str]) -> None:
     given = {**config(routing="minimal", traffic="uniform"), **sections, "max_memory_gb": 0.9}
-    if "topology" in sections and sections.get("routing") != "agent":
-        given["routing"] = "dimension_order"
     with pytest.raises(ConfigError) as refusal:
         Simulation(given)
     for name in [*names, "0.9 GB"]:

@@ -1,11 +1,6 @@
 // The policy network's loops with AVX-512 (16 floats). CMakeLists.txt sets the flags.
 #if defined(FLITGYM_X86_64)
-#include "simcore/types.hpp"
-
-namespace flitgym::learning {
-constexpr u32 kLanes = 16;
-}
-
+#define FLITGYM_LANES 16
 #include "learning/perceptron_loops.hpp"
 
 namespace flitgym::learning {

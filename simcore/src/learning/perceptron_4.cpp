@@ -1,10 +1,5 @@
 // The policy network's loops with vectors of 4 floats. The compiler emulates them on a processor without such vectors.
-#include "simcore/types.hpp"
-
-namespace flitgym::learning {
-constexpr u32 kLanes = 4;
-}
-
+#define FLITGYM_LANES 4
 #include "learning/perceptron_loops.hpp"
 
 namespace flitgym::learning {

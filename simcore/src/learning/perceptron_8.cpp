@@ -1,11 +1,6 @@
 // The policy network's loops with AVX2 (8 floats). CMakeLists.txt sets the flags.
 #if defined(FLITGYM_X86_64)
-#include "simcore/types.hpp"
-
-namespace flitgym::learning {
-constexpr u32 kLanes = 8;
-}
-
+#define FLITGYM_LANES 8
 #include "learning/perceptron_loops.hpp"
 
 namespace flitgym::learning {

@@ -1,4 +1,4 @@
-// The loops of perceptron.hpp for vectors of kLanes floats. Each file that includes this text defines kLanes. All
+// The loops of perceptron.hpp for vectors of FLITGYM_LANES floats, which each file that includes this text defines. All
 // functions have internal linkage and call no inline function of a library. Otherwise the linker could keep the copy
 // for AVX-512 for the whole program.
 #pragma once
@@ -13,6 +13,7 @@ namespace flitgym::learning {
 
 namespace {
 
+constexpr u32 kLanes = FLITGYM_LANES;
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 typedef int Bits __attribute__((vector_size(kLanes * sizeof(int)), aligned(4), may_alias));
 constexpr u32 kParts = kUnitBlock / kLanes;

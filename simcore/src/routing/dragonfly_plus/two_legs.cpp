@@ -116,7 +116,8 @@ static RoutingFacts setup(const Params& params, Network& net, LegsRule& rule) {
 }
 
 template <bool kByLeaf, Decision kDecision>
-static RoutingSpec spec_of(RoutingSpec spec) {
+static RoutingSpec spec_of(const char* name, const char* summary) {
+  RoutingSpec spec{.name = name, .summary = summary};
   spec.topologies = {"dragonfly_plus"};
   spec.params = kDecision == Decision::kAlways ? std::vector{congestion_param(), congestion_scope_param("port")}
                                                : diversion_params(2, false);
@@ -128,25 +129,15 @@ static RoutingSpec spec_of(RoutingSpec spec) {
   return spec;
 }
 
-const Register<RoutingSpec> valiant_group(spec_of<false, Decision::kAlways>({
-    .name = "valiant_group",
-    .summary = "through a random group (VALg)",
-}));
-const Register<RoutingSpec> valiant_router(spec_of<true, Decision::kAlways>({
-    .name = "valiant_router",
-    .summary = "through a random leaf of another group (VALn)",
-}));
-const Register<RoutingSpec> ugal_group(spec_of<false, Decision::kSource>({
-    .name = "ugal_group",
-    .summary = "minimal or through a random group, by the queues of the source leaf (UGALg)",
-}));
-const Register<RoutingSpec> ugal_router(spec_of<true, Decision::kSource>({
-    .name = "ugal_router",
-    .summary = "minimal or through a random leaf of another group, by the queues of the source leaf (UGALn)",
-}));
-const Register<RoutingSpec> par(spec_of<false, Decision::kProgressive>({
-    .name = "par",
-    .summary = "UGALg, with a second decision at the spine of the source group (PAR)",
-}));
+const Register<RoutingSpec> valiant_group(spec_of<false, Decision::kAlways>("valiant_group",
+                                                                            "through a random group (VALg)"));
+const Register<RoutingSpec> valiant_router(
+    spec_of<true, Decision::kAlways>("valiant_router", "through a random leaf of another group (VALn)"));
+const Register<RoutingSpec> ugal_group(spec_of<false, Decision::kSource>(
+    "ugal_group", "minimal or through a random group, by the queues of the source leaf (UGALg)"));
+const Register<RoutingSpec> ugal_router(spec_of<true, Decision::kSource>(
+    "ugal_router", "minimal or through a random leaf of another group, by the queues of the source leaf (UGALn)"));
+const Register<RoutingSpec> par(spec_of<false, Decision::kProgressive>(
+    "par", "UGALg, with a second decision at the spine of the source group (PAR)"));
 
 }  // namespace flitgym::routing::dragonfly_plus::two_legs
