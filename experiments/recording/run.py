@@ -114,7 +114,7 @@ def _about(config: DictConfig, simulation: Simulation, given: Mapping[str, Any],
     of_rows = core.get("record", routing)
     return {
         "routing": routing["name"],
-        "relation": routing.get("relation", routing["name"]),
+        "relation": seam["relation"] or routing["name"],
         "topology": core["topology"]["name"],
         **{key: seam[key] for key in ("observation", "reward", "slots", "width")},
         **{key: [feature["name"] for feature in seam[key]] for key in ("general", "per_slot")},

@@ -27,6 +27,7 @@ py::dict seam_facts(const Simulation& sim) {
   d["per_slot"] = per_slot;
   d["observation"] = observation;
   d["reward"] = seam.reward->name;
+  d["relation"] = seam.relation;
   d["capacity"] = seam.capacity;
   // an upper bound of the delay in send_news(), for the first graph
   d["news_cycles"] = 2 + static_cast<u64>(sim.network().graphs[0]->longest_flight_ns / sim.network().cycle_ns);

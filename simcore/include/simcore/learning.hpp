@@ -105,6 +105,7 @@ struct Seam {
   std::vector<const ObservationSpec*> blocks;
   std::vector<std::shared_ptr<const ComponentData>> block_data;  // [blocks] results of their setup()
   const RewardSpec* reward = nullptr;
+  std::string relation;  // empty: a witness
   std::shared_ptr<const ComponentData> reward_data;
   float toll = 0;  // weight of queueing time, for rewards that use one
   // If there are more candidates than slots: true selects the candidates with the lowest estimates (seam.cpp), false

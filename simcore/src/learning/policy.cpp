@@ -147,7 +147,6 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     net.identity += "policy of";
     for (const auto& [key, value] : stored) net.identity += " " + key + "=" + to_string(value);
   }
-  net.config.routing.values["relation"] = effective.text("relation");
   const RoutingFacts facts = [&] {
     try {
       return build_seam(effective, net, *seam);

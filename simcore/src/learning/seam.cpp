@@ -143,6 +143,7 @@ std::vector<ParamSpec> seam_params() {
 
 RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   const RoutingFacts facts = routing::take_relation(params, net);
+  seam.relation = params.text("relation");
   build_rows("routing." + net.routing_name, params, net, seam);
   return facts;
 }
