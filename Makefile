@@ -242,7 +242,7 @@ leaderboard: dev ## run all baselines of the benchmark's SUITES="quick jobs", an
 		rm -f results/$$suite.csv; \
 		$(BIN)/flitgym benchmark suite=$$suite baselines=run record=results/$$suite.csv; \
 		cp results/$$suite.csv experiments/benchmarks/suites/$$suite.csv; \
-		cp results/benchmark_$$suite/benchmark.png docs/benchmark_$$suite.png; \
+		! test -f docs/benchmark_$$suite.png || cp results/benchmark_$$suite/benchmark.png docs/benchmark_$$suite.png; \
 	done
 	@$(MAKE) --no-print-directory reference
 
