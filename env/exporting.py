@@ -8,7 +8,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import VectorObservationWrapper
+from gymnasium.vector import VectorActionWrapper, VectorObservationWrapper
+from gymnasium.wrappers import FrameStackObservation, MaxAndSkipObservation, StickyAction
 from numpy.typing import NDArray
 
 from ..simcore import ConfigError
@@ -16,7 +17,10 @@ from ..simcore._policy_file import KEYS, Pairs, save_policy
 from .packet_options import PacketOptions
 
 _INNER = ("base_env", "_env", "networks", "venv", "env")  # of TorchRL (2), flitgym's VecEnv, SB3, Gymnasium
-_CHANGING = (gymnasium.ObservationWrapper, gymnasium.ActionWrapper, VectorObservationWrapper)
+_CHANGING = (
+    *(gymnasium.ObservationWrapper, gymnasium.ActionWrapper, VectorObservationWrapper, VectorActionWrapper),
+    *(FrameStackObservation, MaxAndSkipObservation, StickyAction),
+)
 # Modules that do not change the order of the scores, also those that follow the network in TorchRL's actors.
 _NEUTRAL = ("Flatten", "Identity", "ProbabilisticTensorDictModule", "SafeProbabilisticModule", "QValueModule")
 _ACTIVATIONS = {*KEYS["activation"]}
@@ -86,10 +90,12 @@ def export(
 
 def _options_of(env: Any) -> tuple[PacketOptions, NDArray[np.float64], NDArray[np.float64]]:
     """The options of the innermost environment, and the model's inputs as scale x feature + shift."""
-    scale, shift = np.ones(()), np.zeros(())
+    scale, shift, several = np.ones(()), np.zeros(()), False
     # Not getattr(), since TorchRL forwards attributes to inner environments.
     while not isinstance(options := vars(env).get("options"), PacketOptions):
         if (seen := vars(env).get("obs_rms")) is not None:
+            if several:
+                raise ConfigError("export(): each environment has means of its own; normalise the vector environment")
             if np.isfinite(getattr(env, "clip_obs", np.inf)):
                 raise ConfigError("export(): the core does not clip features; train with VecNormalize(clip_obs=np.inf)")
             deviation = np.sqrt(seen.var + env.epsilon)
@@ -97,12 +103,14 @@ def _options_of(env: Any) -> tuple[PacketOptions, NDArray[np.float64], NDArray[n
         elif isinstance(env, _CHANGING) or _transforms(env):
             raise ConfigError(f"export(): {type(env).__name__} changes observations or actions; the core does not")
         if hasattr(env, "envs"):
-            env = env.envs[0]
+            several, env = len(env.envs) > 1, env.envs[0]
         elif inner := [name for name in _INNER if getattr(env, name, None) is not None]:
             env = getattr(env, inner[0])
-        elif hasattr(env, "get_attr"):  # of other processes
-            options = env.get_attr("options")[0]
-            break
+        elif hasattr(env, "get_attr"):
+            raise ConfigError(
+                f"export(): wrappers in the processes of {type(env).__name__} are not visible; pass one environment, "
+                "built in the same way"
+            )
         else:
             raise ConfigError(f"export(): {type(env).__name__} is not an environment of packets of flitgym.env")
     return options, scale, shift

@@ -1,6 +1,6 @@
 """Learns from the true objective alone, `control="all"`, by the cross-entropy method on the returns of whole episodes.
 
-    python docs/examples/evolution.py [--rounds 25] [--seed 1] [--save evolution.safetensors]
+    python docs/examples/evolution.py [--rounds 15] [--seed 1] [--save evolution.safetensors]
 
 The reward of a step is that of the whole network, so a gradient per decision drowns in the delays of all other packets.
 This client varies the policy instead of its actions. The score of a slot is a weighted sum of its features. All
@@ -37,7 +37,7 @@ def play_episode(env: gymnasium.Env, weights: NDArray[np.float64], general: int,
 def main() -> None:
     """Search, export, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
     parser.add_argument("--save", default="evolution.safetensors", help="file of the policy")

@@ -2,7 +2,7 @@
 
     pip install flitgym d3rlpy minari  # 2.8.1, 0.5.4
     flitgym record routing=par topology=dragonfly_72 traffic=adversarial traffic.load=0.3 record.dir=par
-    python docs/examples/offline_d3rlpy.py par/transitions.parquet [--steps 10000] [--minari flitgym/par-v0]
+    python docs/examples/offline_d3rlpy.py par/transitions.parquet [--steps 4000] [--minari flitgym/par-v0]
 
 An episode of both formats is a packet. The script prints the mean packet latency of the learned policy and that of the
 recorded routing on the same networks.
@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     """Learn, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recording", help="transitions.parquet of flitgym record")
-    parser.add_argument("--steps", type=int, default=10_000, help="gradient steps")
+    parser.add_argument("--steps", type=int, default=4_000, help="gradient steps")
     parser.add_argument("--minari", help="name of a local Minari dataset to write")
     parser.add_argument("--packets", type=int, default=1000, help="episodes of this dataset")
     parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")

@@ -14,7 +14,7 @@ from .asked import Asked
 
 _Floats = NDArray[np.float32]
 _OF_QUEUES = (
-    *("queues.", "remote_queues.", "router.load_", "relative.backlog", "relative.queued", "relative.uncredited"),
+    *("queues.", "router.load_", "relative.backlog", "relative.queued", "relative.uncredited"),
     *("relative.class_", "relative.asking"),
 )
 
@@ -22,7 +22,8 @@ _OF_QUEUES = (
 class Late:
     """Replaces the features of queues in the rows of a network.
 
-    Each decision samples the features of its router and of its candidates' links. A decision sees the latest sample
+    Each decision samples the features of its router and of its candidates' links. The features of a VC class are those
+    of the class of the sampled packet. A decision sees the latest sample
     that is at least `delay_ns` old, or zeros before the first one. The noise multiplies each value by 1 + noise x a
     normal number, within the bounds of the feature.
 
@@ -33,15 +34,15 @@ class Late:
         seed: of the noise.
 
     Raises:
-        ConfigError: the observation has no feature of queues.
+        ConfigError: the observation has no feature of queues, or queues of paths (`remote_queues`), which no link has.
     """
 
     def __init__(self, seam: Mapping[str, Any], delay_ns: float, noise: float, seed: int) -> None:
         self.delay_ns, self.noise = delay_ns, noise
         kinds = [seam["general"], seam["per_slot"]]
         self._columns = [[k for k, one in enumerate(kind) if one["name"].startswith(_OF_QUEUES)] for kind in kinds]
-        if not any(self._columns):
-            raise ConfigError(f"delay_ns, noise: '{seam['observation']}' has no feature of queues")
+        if not any(self._columns) or any(one["name"].startswith("remote_queues.") for kind in kinds for one in kind):
+            raise ConfigError(f"delay_ns, noise: '{seam['observation']}' has no feature of queues, or remote_queues")
         self._highest = [
             np.array([kind[k]["high"] for k in columns], np.float32)
             for kind, columns in zip(kinds, self._columns, strict=True)

@@ -115,6 +115,8 @@ def _world(config: Mapping[str, Any], vary: Mapping[str, Any] | None = None) -> 
 
 
 def _pairs(workload: Mapping[str, Any]) -> list[str]:
+    if workload["name"] not in ("mixed", "pair"):
+        raise CommandError(f"workload={workload['name']}: the rule compares pairs of motifs; use pair or mixed")
     motifs: Iterable[str] = MIXED if workload["name"] == "mixed" else (workload["target"], workload["background"])
     return ["+".join(sorted(pair)) for pair in itertools.combinations(motifs, 2)]
 

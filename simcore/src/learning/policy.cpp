@@ -103,8 +103,8 @@ std::vector<ParamSpec> params() {
   for (ParamSpec& p : specs)
     if (p.key == "relation") p.fallback = std::string(), p.doc += "; empty = that of the policy's file, or widest";
   specs.push_back(choice("path", "", {},
-                         "file of an exported policy, which then sets slots, observation, network, activation, "
-                         "decisions, flowlet_gap_ns and, unless it is given, relation"));
+                         "file of an exported policy, which then sets slots, slots_by, observation, network, "
+                         "activation, decisions, flowlet_gap_ns and, unless it is given, relation"));
   specs.push_back(
       choice("network", "slots", {"slots", "flat"},
              "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));

@@ -2,7 +2,8 @@
 // until its head is sent. It also waits while it is queued behind such a packet, in the same input VC or in the NIC
 // that fills it. Two causes are charged:
 //   - The channel carries a flit of another packet. Each waiting packet charges the time to the job of that flit
-//     (wait_blame). The result is exact: the sums are the packet-cycles waited while the channel was busy.
+//     (wait_blame). The sums are the packet-cycles waited while the channel was busy. A flit that is on the channel at
+//     the edge of the window counts fully in the window in which it starts.
 //   - The channel is idle because the buffer at its far end is full. Each waiting packet charges the time to the jobs,
 //     in proportion to the slots that their flits hold there (stall_blame).
 // The account goes one step deep. If those flits wait for a third job downstream, that job is charged where they wait.

@@ -82,7 +82,8 @@ static void candidates(const Network& net, State& s, Batch& b) {
 
 const Register<RelationSpec> detours({
     .name = "detours",
-    .summary = "any port of a path with at most `deroutes` hops more than a minimal one; a VC class per hop",
+    .summary =
+        "any port of a path with at most `deroutes` hops more than a minimal one, and one more between neighbours",
     .params = {deroutes_param()},
     .setup = with_rule<setup_paths>,
     .candidates = candidates,
