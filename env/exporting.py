@@ -106,13 +106,8 @@ def _options_of(env: Any) -> tuple[PacketOptions, NDArray[np.float64], NDArray[n
             several, env = len(env.envs) > 1, env.envs[0]
         elif inner := [name for name in _INNER if getattr(env, name, None) is not None]:
             env = getattr(env, inner[0])
-        elif hasattr(env, "get_attr"):
-            raise ConfigError(
-                f"export(): wrappers in the processes of {type(env).__name__} are not visible; pass one environment, "
-                "built in the same way"
-            )
         else:
-            raise ConfigError(f"export(): {type(env).__name__} is not an environment of packets of flitgym.env")
+            raise ConfigError(f"export(): {type(env).__name__} is not an environment of packets in this process; pass one")
     return options, scale, shift
 
 
