@@ -107,7 +107,7 @@ def _options_of(env: Any) -> tuple[PacketOptions, NDArray[np.float64], NDArray[n
         elif inner := [name for name in _INNER if getattr(env, name, None) is not None]:
             env = getattr(env, inner[0])
         else:
-            raise ConfigError(f"export(): {type(env).__name__} is not an environment of packets in this process; pass one")
+            raise ConfigError(f"export(): {type(env).__name__} is no environment of packets in this process")
     return options, scale, shift
 
 
