@@ -82,8 +82,8 @@ def test_its_parts_are_listed_and_absent_without_it(environment: Environment) ->
 def test_its_routing_runs_to_the_same_bits_on_any_number_of_threads(environment: Environment) -> None:
     hashes = set()
     for threads in (1, 2):
-        words = ("topology=fat_tree_64", "routing=spray", *RUN[1:], "traffic.load=0.5", f"run.threads={threads}")
-        environment.flitgym("simulate", *words, f"study=threads_{threads}")
+        words = ("topology=fat_tree_64", "routing=spray", *RUN[1:], "traffic.load=0.5", "run.partitions=2")
+        environment.flitgym("simulate", *words, f"run.threads={threads}", f"study=threads_{threads}")
         result = environment.result_of(f"threads_{threads}")
         hashes.add(result["state_hash"])
         assert result["accepted_load"] == pytest.approx(0.5, abs=0.02)
