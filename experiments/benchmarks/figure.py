@@ -31,9 +31,9 @@ def draw(played: Sequence[Played], summaries: Sequence[Summary], confidence: flo
         _point(left, one.by["set"]["train"], k + 0.2, style, 5.0, hollow=True)
         for y, network in enumerate(networks):
             _point(middle, one.by["network"][network], y + (k - (len(scored) - 1) / 2) * step, style, 6.0)
-        own = profile([p for p in played if p.policy == one.policy], at)
-        # A dotted curve: the policy has not played every task.
-        right.step(at, own, color=style.color, linestyle="-" if one.complete else ":", linewidth=style.width)
+        if one.complete:  # profiles over different tasks do not compare
+            own = profile([p for p in played if p.policy == one.policy], at)
+            right.step(at, own, color=style.color, linewidth=style.width)
     names = [one.policy + ("" if one.complete else f" ({one.played} of {one.of})") for one in scored]
     for ax, labels, title in ((left, names, "held-out tasks"), (middle, networks, "by network")):
         ax.set_yticks(range(len(labels)), labels)

@@ -210,7 +210,7 @@ inline void need_links_behind(const Network& net, const std::string& routing, u3
 
 inline constexpr u64 kLargestArray = u64{1} << 28;  // entries, 1 GiB; rows of an array are read faster than sparse rows
 
-// Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
+// Declares the table. Called from a routing's setup; `initialise` calls fill_table().
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
                         void (*initialise)(const Network&, State&), bool sparse = false) {
   net.learns = true;
