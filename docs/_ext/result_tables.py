@@ -29,7 +29,7 @@ from flitgym.experiments.benchmarks.records import Record, read_records
 from flitgym.experiments.benchmarks.scoring import Summary, standing_of
 from flitgym.experiments.benchmarks.suite import POLICIES, TUNING, Suite, load_suite
 from flitgym.experiments.benchmarks.text import overview, split
-from flitgym.experiments.benchmarks.transfer import count_of, worlds_of
+from flitgym.experiments.benchmarks.transfer import transfers_of, worlds_of
 from flitgym.experiments.evaluation.tables import Table
 from flitgym.experiments.hardware.measure import rows_of
 from flitgym.simcore import Simulation
@@ -105,13 +105,13 @@ def transfers() -> str:
         worlds = worlds_of(policy)
         kinds = Counter[str]()
         for name in ALL_SUITES:
-            kinds.update(count_of(policy, name))
+            kinds.update(transfers_of(policy, name).values())
         families = Counter(shape[0] for shape in {world.shape for world in worlds})
         cells = [", ".join(f"{number} `{family}`" for family, number in sorted(families.items()))]
         cells.append(", ".join(f"`{name}`" for name in sorted({name for world in worlds for name in world.traffic})))
         rows.append([f"`{policy}`", *cells, *(str(kinds[kind]) for kind in ("shape", "pattern", "family", "train"))])
     heads = ("policy", "networks of the training", "patterns and pairs of jobs of the training")
-    return markdown([*heads, "new shape", "new pattern", "new family", "not new"], rows)
+    return markdown([*heads, "new shape", "new pattern", "new family", "contaminated"], rows)
 
 
 def tuning() -> str:

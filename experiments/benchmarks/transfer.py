@@ -4,7 +4,7 @@
 
 The command checks the tasks of all suites against a policy file. The file names the command of its training, and so
 the worlds, also those of a policy to which the training adds (`agent.base`). Without a file, it checks all shipped
-policies.
+policies. If a world has the network of a held-out task, the task is contaminated. The command then names it and fails.
 """
 
 import itertools
@@ -89,14 +89,14 @@ def transfer(task: World, worlds: Iterable[World]) -> Transfer:
     return "shape" if any(world.traffic & task.traffic for world in same) else "pattern"
 
 
-def count_of(policy: str, suite: str) -> Mapping[Transfer, int]:
-    """The number of held-out tasks of a suite by the transfer from the training of a policy."""
-    return Counter(transfer(task, worlds_of(policy)) for task in _held_out(suite))
+def transfers_of(policy: str, suite: str) -> dict[str, Transfer]:
+    """The transfer from the training of a policy to each held-out task of a suite, by the task's name."""
+    return {task: transfer(world, worlds_of(policy)) for task, world in _held_out(suite).items()}
 
 
 @cache
-def _held_out(suite: str) -> list[World]:
-    return [world_of(task) for task in load_suite(suite).tasks if task.set == "held_out"]
+def _held_out(suite: str) -> dict[str, World]:
+    return {task.name: world_of(task) for task in load_suite(suite).tasks if task.set == "held_out"}
 
 
 def _world(config: Mapping[str, Any], vary: Mapping[str, Any] | None = None) -> World:
@@ -122,9 +122,15 @@ def _pairs(workload: Mapping[str, Any]) -> list[str]:
 
 
 def _check() -> None:
+    contaminated = []
     for policy, suite in itertools.product(sys.argv[1:] or shipped_policies(), available()):
-        counts = sorted(count_of(policy, suite).items())
-        print(f"{policy}: {suite}: {', '.join(f'{kind} {number}' for kind, number in counts)}")
+        found = transfers_of(policy, suite)
+        kinds = Counter("contaminated" if kind == "train" else kind for kind in found.values())
+        print(f"{policy}: {suite}: {', '.join(f'{kind} {number}' for kind, number in sorted(kinds.items()))}")
+        known = [task for task, kind in found.items() if kind == "train"]
+        contaminated += [f"{policy}: {suite}: {task} is contaminated" for task in known]
+    if contaminated:
+        raise CommandError("\n".join(["a training has the networks of held-out tasks", *contaminated]))
 
 
 def main() -> None:
