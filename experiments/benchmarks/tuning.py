@@ -1,11 +1,12 @@
-"""The tuning of the baselines that `policies.yaml` lists, on the training tasks of a suite.
+"""The tuning of the baselines that `policies.yaml` lists, on the training tasks of the suite `quick`.
 
-    python -m flitgym.experiments.benchmarks.tuning quick
+    python -m flitgym.experiments.benchmarks.tuning
 
 Every combination of the values plays the training tasks of which the policy is a baseline, with other seeds than the
-suite's. tuning.csv records all combinations, and the suites take the fastest one.
+suite's. tuning.csv records all combinations, and all suites take the fastest one.
 """
 
+import argparse
 import itertools
 import json
 import sys
@@ -59,8 +60,8 @@ def tune(suite: Suite, directory: Path) -> Path:
 
 def main() -> None:
     """Entry point of the command."""
-    directory = Path("results") / "tuning_of_suites"
-    sys.exit(run_command(COMMAND, lambda: print(tune(load_suite(sys.argv[1]), directory))))
+    argparse.ArgumentParser(prog=COMMAND, description="Tune the baselines of all suites on `quick`.").parse_args()
+    sys.exit(run_command(COMMAND, lambda: print(tune(load_suite("quick"), Path("results") / "tuning_of_suites"))))
 
 
 if __name__ == "__main__":
