@@ -22,17 +22,16 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from flitgym.configs import core_sections
 from flitgym.configs.composition import SIMULATION
 from flitgym.configs.policies import shipped_policies, shipped_policy
 from flitgym.experiments.benchmarks.records import Record, read_records
 from flitgym.experiments.benchmarks.scoring import Summary, standing_of
+from flitgym.experiments.benchmarks.study import cost_of
 from flitgym.experiments.benchmarks.suite import POLICIES, TUNING, Suite, load_suite
 from flitgym.experiments.benchmarks.text import overview, split
 from flitgym.experiments.benchmarks.transfer import transfers_of, worlds_of
 from flitgym.experiments.evaluation.tables import Table
 from flitgym.experiments.hardware.measure import rows_of
-from flitgym.simcore import Simulation
 from flitgym.simcore._policy_file import load_policy
 
 DOCS = Path(__file__).resolve().parent.parent
@@ -43,8 +42,6 @@ _PLACE = re.compile(
     re.DOTALL,
 )
 _COMMENT = "<!-- table:"
-# Networks on which the leaderboard measures memory and cost: the first one that a policy played.
-_MEASURED_ON = ("dragonfly_156", "hyperx_80", "fat_tree_96", "torus_36")
 _SCENES = (
     "input_queued_minimal_uniform_0.6",
     "hpdc21_q_adaptive_uniform_0.6",
@@ -187,37 +184,19 @@ def leaderboard() -> str:
         values = [known[policy].by["set"]["held_out"].value if policy in known else np.nan for known in of.values()]
         cells = ["-" if np.isnan(value) else f"{value:.2f}" for value in values]
         rows.append([f"`{policy}`{marks}", *cells, *_hardware(policy)])
-    heads = ["policy", *(f"`{suite}`" for suite in recorded), "multiplications", "table values"]
-    return markdown([*heads, "bytes per router", "network"], rows)
+    return markdown(["policy", *(f"`{suite}`" for suite in recorded), "multiplications", "bytes", "network"], rows)
 
 
 def _hardware(policy: str) -> list[str]:
-    """Multiplications and table values that a decision needs, bytes that a router keeps, and the network of both."""
+    """`cost_of` a policy on the first network that it played, and the network."""
     played = {(record.suite, record.task) for suite in ALL_SUITES for record in _records(suite)
               if record.policy == policy}  # fmt: skip
     suites = map(_suite, ALL_SUITES)
-    networks = {task.network: task for suite in suites for task in suite.tasks if (suite.id, task.id) in played}
-    network = next((name for name in _MEASURED_ON if name in networks), next(iter(networks)))
-    task = networks[network]
+    task = next(task for suite in suites for task in suite.tasks if (suite.id, task.id) in played)
     overrides = [word for word in task.overrides if word.startswith(("topology", "router"))]
     entry = next(one for one in task.baselines if one.name == policy)
     plain = SIMULATION.resolved([*overrides, f"routing={entry.routing}"], entry.settings)
-    simulation = Simulation(core_sections(plain))
-    products = weights = 0
-    if path := plain["routing"].get("path"):
-        layers, header = load_policy(path)
-        products = int(header["slots"]) * sum(weight.size for weight, _ in layers)
-        weights = sum(weight.size + bias.size for weight, bias in layers)
-    values, size = 0, weights * np.dtype(np.float32).itemsize
-    for memory in simulation.memories().values():
-        shape = memory["shape"]
-        if memory["learned"]:
-            values += shape[-1]  # a row
-        if memory["per"] in ("router", "port"):
-            # An array of ports is padded to a power of two.
-            cells = simulation.facts()["radix"] * np.prod(shape[2:]) if memory["per"] == "port" else np.prod(shape[1:])
-            size += int(cells) * np.dtype(memory["type"]).itemsize
-    return [f"{products:,}", f"{values:,}", f"{size:,}", f"`{network}`"]
+    return [*cost_of(plain), f"`{task.network}`"]
 
 
 # --- Other sources ---------------------------------------------------------------------------------------------------

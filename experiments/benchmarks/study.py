@@ -129,11 +129,7 @@ class Benchmark(Measure):
 
 
 def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
-    """The cost of policies in hardware, on the first network that each of them can play.
-
-    The multiplications of a decision among `CANDIDATES` candidates, and the bytes of a router's weights, tables and
-    other state. `flitgym list cost` has all numbers, with the measured number of candidates.
-    """
+    """`cost_of` each policy, on the first network that it can play."""
     networks = {
         (policy_of(trial.policy.name), trial.marks["task"].partition("/")[0]): trial.run for trial in reversed(trials)
     }
@@ -141,12 +137,20 @@ def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
     for (policy, _), run in reversed(networks.items()):
         with suppress(ConfigError):  # another policy's network
             if policy not in found:
-                declared = prepare(run.plain).hardware_cost(CANDIDATES)
-                size = declared["weight_bytes"] + sum(memory["bytes"] for memory in declared["memories"])
-                decision = declared["decision"]  # None: the routing declares no operations
-                products = MISSING if decision is None else f"{decision['multiplications']:,.0f}"
-                found[policy] = (products, f"{size:,.0f}")
+                found[policy] = cost_of(run.plain)
     return found
+
+
+def cost_of(plain: Mapping[str, Any]) -> tuple[str, str]:
+    """The cost of a run's routing in hardware.
+
+    The multiplications of a decision among `CANDIDATES` candidates, and the bytes of a router's weights, tables and
+    other state. `flitgym list cost` has all numbers, with the measured number of candidates.
+    """
+    declared = prepare(plain).hardware_cost(CANDIDATES)
+    size = declared["weight_bytes"] + sum(memory["bytes"] for memory in declared["memories"])
+    decision = declared["decision"]  # None: the routing declares no operations
+    return MISSING if decision is None else f"{decision['multiplications']:,.0f}", f"{size:,.0f}"
 
 
 def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Trial]:

@@ -23,12 +23,13 @@ def test_tables_are_up_to_date(page: Path) -> None:
 
 
 def test_costs_of_the_leaderboard_by_hand() -> None:
-    # 12 other groups * 3 slots; a row has 3 local and 3 global ports, of 4 bytes each
-    assert tables._hardware("q_adaptive") == ["0", "6", f"{12 * 3 * 6 * 4:,}", "`dragonfly_156`"]
-    # eight slots, 15-32-32-1 units, and a table of 13 groups and 6 ports
-    products, biases = 15 * 32 + 32 * 32 + 32, 32 + 32 + 1
-    size = 4 * (products + biases + 13 * 6)
-    assert tables._hardware("dqn_dragonfly") == [f"{8 * products:,}", "6", f"{size:,}", "`dragonfly_156`"]
+    # 8 other groups * 2 slots; a row has 3 local and 2 global ports, of 4 bytes each. A threshold is a product.
+    assert tables._hardware("q_adaptive") == ["1", f"{8 * 2 * 5 * 4:,}", "`dragonfly_72`"]
+    # 8 inputs of the router and the packet, 7 of each of four candidates, then 32-32-1 units; a table of 9 groups
+    products, weights = 8 * 32 + 4 * (7 * 32 + 32 * 32 + 32), 15 * 32 + 32 * 32 + 32 + 32 + 32 + 1
+    assert tables._hardware("dqn_dragonfly") == [f"{products:,}", f"{4 * (weights + 9 * 5):,}", "`dragonfly_72`"]
+    # Queue lengths are counters that every router has.
+    assert tables._hardware("omni_war_tuned") == ["4", "0", "`hyperx_64`"]
 
 
 def test_every_agent_has_a_row_and_a_page() -> None:
