@@ -112,13 +112,16 @@ def transfers() -> str:
 
 
 def tuning() -> str:
-    """The fastest and the default setting of the tuned baselines."""
+    """The fastest setting of each tuned baseline, which may be the default."""
     lines = list(csv.DictReader(TUNING.read_text().splitlines()))
     rows = []
     for name in dict.fromkeys(line["policy"] for line in lines):
         own = [line for line in lines if line["policy"] == name]  # fastest first
-        params = ", ".join(f"`{key}={value}`" for key, value in json.loads(own[0]["params"]).items())
-        rows.append([f"`{name}`", f"`{POLICIES[name]['routing']}`", params, str(len(own)), own[0]["runs"]])
+        routing, params = POLICIES[name]["routing"], json.loads(own[0]["params"])
+        setting = ", ".join(f"`{key}={value}`" for key, value in params.items())
+        defaults = SIMULATION.resolved([f"routing={routing}"])["routing"]
+        setting += " (the default)" * (params.items() <= defaults.items())
+        rows.append([f"`{name}`", f"`{routing}`", setting, str(len(own)), own[0]["runs"]])
     return markdown(("policy", "routing", "setting", "settings tried", "runs of each"), rows)
 
 
