@@ -142,6 +142,8 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
       if (given.value(key) != untouched.value(key) && given.value(key) != value)
         throw ConfigError("routing.policy." + key + ": " + to_string(given.value(key)) + ", but the policy file " +
                           path + " says " + to_string(value) + "; leave it out");
+    if (given.value("hidden") != untouched.value("hidden"))
+      throw ConfigError("routing.policy.hidden: the policy file " + path + " has its own layers; leave it out");
     effective = given.with(stored);
     // A snapshot does not fit a policy of another shape.
     net.identity += "policy of";

@@ -92,6 +92,7 @@ TEST(policy_file_is_loaded) {
           read.tensors.at("layers.1.bias").values == weights.bias[1]);
 
     CHECK_THROWS(ConfigError, file.build({{"slots", 7}}), "slots", "7", "says 4", "leave it out");
+    CHECK_THROWS(ConfigError, file.build({{"hidden", std::vector<double>{5}}}), "hidden", "leave it out");
     Simulation from_file(file.config({{"slots", 4}, {"epsilon", 0.1}}));
     const Seam& seam = *from_file.network().seam;
     CHECK(seam.slots == 4 && seam.general == 5 && seam.per_slot == 4 &&
