@@ -93,7 +93,7 @@ class Benchmark(Measure):
             printed=scores,
             sentences=[*marks, text],
             numbers=numbers(played, summaries, confidence),
-            figure=draw(played, summaries, confidence),
+            figure=draw(played, summaries, confidence, self.asked),
             picture="Scores and performance profiles",
             written=written,
         )
