@@ -26,7 +26,7 @@ from flitgym.configs.composition import SIMULATION
 from flitgym.configs.policies import shipped_policies, shipped_policy
 from flitgym.experiments.benchmarks.records import Record, read_records
 from flitgym.experiments.benchmarks.scoring import Summary, standing_of
-from flitgym.experiments.benchmarks.study import cost_of
+from flitgym.experiments.benchmarks.study import router_cost
 from flitgym.experiments.benchmarks.suite import POLICIES, TUNING, Suite, load_suite
 from flitgym.experiments.benchmarks.text import overview, split
 from flitgym.experiments.benchmarks.transfer import transfers_of, worlds_of
@@ -191,7 +191,7 @@ def leaderboard() -> str:
 
 
 def _hardware(policy: str) -> list[str]:
-    """`cost_of` a policy on the first network that it played, and the network."""
+    """`router_cost` a policy on the first network that it played, and the network."""
     played = {(record.suite, record.task) for suite in ALL_SUITES for record in _records(suite)
               if record.policy == policy}  # fmt: skip
     suites = map(_suite, ALL_SUITES)
@@ -199,7 +199,7 @@ def _hardware(policy: str) -> list[str]:
     overrides = [word for word in task.overrides if word.startswith(("topology", "router"))]
     entry = next(one for one in task.baselines if one.name == policy)
     plain = SIMULATION.resolved([*overrides, f"routing={entry.routing}"], entry.settings)
-    return [*cost_of(plain), f"`{task.network}`"]
+    return [*router_cost(plain), f"`{task.network}`"]
 
 
 # --- Other sources ---------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ class Benchmark(Measure):
 
 
 def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
-    """`cost_of` each policy, on the first network that it can play."""
+    """`router_cost` each policy, on the first network that it can play."""
     networks = {
         (policy_of(trial.policy.name), trial.marks["task"].partition("/")[0]): trial.run for trial in reversed(trials)
     }
@@ -137,11 +137,11 @@ def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
     for (policy, _), run in reversed(networks.items()):
         with suppress(ConfigError):  # another policy's network
             if policy not in found:
-                found[policy] = cost_of(run.plain)
+                found[policy] = router_cost(run.plain)
     return found
 
 
-def cost_of(plain: Mapping[str, Any]) -> tuple[str, str]:
+def router_cost(plain: Mapping[str, Any]) -> tuple[str, str]:
     """The cost of a run's routing in hardware.
 
     The multiplications of a decision among `CANDIDATES` candidates, and the bytes of a router's weights, tables and

@@ -25,7 +25,6 @@ from ...simcore._policy_file import load_policy
 from ..terminal.commandline import CommandError, run_command
 from .suite import Task, Transfer, available, load_suite
 
-COMMAND = "python -m flitgym.experiments.benchmarks.transfer"
 # The patterns of which another pattern consists.
 _PARTS = {"mixed": {"uniform", "adversarial"}, "moving_adversary": {"adversarial"}, "on_off": {"uniform"}}
 
@@ -133,10 +132,5 @@ def _check() -> None:
         raise CommandError("\n".join(["a training has the networks of held-out tasks", *contaminated]))
 
 
-def main() -> None:
-    """Entry point of the command."""
-    sys.exit(run_command(COMMAND, _check))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(run_command("python -m flitgym.experiments.benchmarks.transfer", _check))

@@ -58,11 +58,6 @@ def tune(suite: Suite, directory: Path) -> Path:
     return TUNING
 
 
-def main() -> None:
-    """Entry point of the command."""
+if __name__ == "__main__":
     argparse.ArgumentParser(prog=COMMAND, description="Tune the baselines of all suites on `quick`.").parse_args()
     sys.exit(run_command(COMMAND, lambda: print(tune(load_suite("quick"), Path("results") / "tuning_of_suites"))))
-
-
-if __name__ == "__main__":
-    main()
