@@ -29,6 +29,13 @@ EXAMPLES = {
         "convert app.bin app.goal": "a GOAL schedule as text",
         "convert traces/ app.bin": "a GOAL schedule as binary file",
     },
+    "convert": {
+        "net.graphml": "an edge list net.csv of switches",
+        "net.json hosts='gpu*,node*'": "nodes with these names are hosts",
+        "net.gml bandwidth_gb_per_s=LinkSpeedRaw/8e9": "the bandwidth from an attribute in bit/s",
+        "net.edges latency_ns=weight*5 out=mine.csv": "the latency from a weight in metres",
+        "net.graphml type=role": "the attribute role is host or switch",
+    },
     "train": {
         "topology=dragonfly_72 traffic=adversarial study=mine": "DQN on one network and pattern",
         "agent=dqn worlds=universal": "on many networks",
