@@ -1,4 +1,4 @@
-"""`flitgym convert`: writes a graph of another tool as the edge list that `topology=graph` reads.
+"""`flitgym convert`: writes a graph of another tool as the edge list that `topology=graph` reads; checks a machine.
 
 flitgym convert net.graphml hosts='node*'
 flitgym draw topology=graph topology.file=net.csv
@@ -10,18 +10,23 @@ import ast
 import csv
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..configs import unknown
+import numpy as np
+from omegaconf import OmegaConf
+
+from ..configs import compose, unknown
+from ..configs.machine import LEVELS, expanded, read_machine
 from ..configs.quantities import in_number
 from ..simcore import ChannelGraph, ConfigError
 from ..simcore._files import read_plain
 from .terminal.commandline import CommandError, main_of
-from .terminal.tables import write_csv
+from .terminal.tables import console, terminal_table, write_csv
 from .terminal.words import parse
 
 if TYPE_CHECKING:
@@ -45,7 +50,12 @@ the columns; the first two columns are the nodes), or any other name (two nodes 
           as in bandwidth_gb_per_s=LinkSpeedRaw/8e9; by default the attribute of the same name
 
 A host with several cables becomes a terminal per cable: NAME:1, NAME:2 and so on.
+
+       {NAME} <machine.yaml>
+
+Check the values of a machine against each other, and print the keys that machine=<machine.yaml> sets in other commands.
 """
+_WIDTH = 120  # columns of tables that do not go to a terminal
 
 
 def convert(file: Path, given: Mapping[str, str]) -> tuple[Path, list[str]]:
@@ -231,10 +241,47 @@ def _listed(words: Sequence[str]) -> str:
     return ", ".join(words[:_MOST_LISTED]) + more
 
 
+def machine_text(file: Path) -> str:
+    """The checks of a machine: its switches, and for each level the buffer that fills a link. Then its overrides.
+
+    Raises:
+        ConfigError: the machine is wrong, cannot be built, or needs more ports than a switch has.
+        OSError: the file cannot be read.
+    """
+    machine = read_machine(file)
+    shape = compose(machine.shape())
+    graph = ChannelGraph(OmegaConf.to_container(shape.topology, resolve=True))  # type: ignore[arg-type]
+    arrays = graph.arrays()
+    ends = np.bincount(arrays["from"], minlength=graph.switches)
+    ports = int(max(ends + np.bincount(arrays["terminal_switch"], minlength=graph.switches)))
+    if machine.ports and ports > machine.ports:
+        raise ConfigError(f"{file}: switch.ports: a switch has {machine.ports}, but the network needs {ports}")
+    table = terminal_table(
+        ("links", "Gb/s", "cable, ns", "bandwidth x round trip, KiB", "buffer of a VC, KiB")
+    )
+    for level in LEVELS:
+        numbers = (
+            8 * machine.bandwidth[level],
+            machine.cables[level],
+            machine.needed(level) / 1024,
+            machine.buffer / 1024,
+        )
+        table.add_row(level, *(f"{number:.4g}" for number in numbers))
+    shown = console(_WIDTH)
+    with shown.capture() as capture:
+        shown.print(table)
+    sizes = f"{graph.switches} switches with up to {ports} ports, {graph.terminals} terminals"
+    verdict = [f"low: {text}" for text in machine.shortfalls()] or ["one VC fills every link"]
+    draw = f"flitgym draw {shlex.join(machine.shape())}"
+    return "\n".join([f"{file}: {sizes}", capture.get(), *verdict, *expanded([f"machine={file}"]), f"next: {draw}"])
+
+
 def _command(words: Sequence[str]) -> str:
     files, given, _ = parse(words, ("out", "hosts", "type", *_OF_CABLE), ())
     if len(files) != 1:
         raise CommandError(f"the command takes one file, not {len(files)}; for example {NAME} net.graphml")
+    if files[0].suffix in (".yaml", ".yml"):
+        return machine_text(files[0])
     return "\n".join(convert(files[0], given)[1])
 
 

@@ -11,7 +11,7 @@ VERBS = {
         "saturate": "the highest load that a network carries",
         "route": "forwarding tables and their quality",
         "trace": "contents of recorded traces, and GOAL schedules from them",
-        "convert": "a graph of another tool as a network",
+        "convert": "graphs of other tools as networks; the check of a machine",
     },
     "learn": {
         "train": "an agent learns on a world",

@@ -34,7 +34,7 @@ EXAMPLES = {
         "net.json hosts='gpu*,node*'": "nodes with these names are hosts",
         "net.gml bandwidth_gb_per_s=LinkSpeedRaw/8e9": "the bandwidth from an attribute in bit/s",
         "net.edges latency_ns=weight*5 out=mine.csv": "the latency from a weight in metres",
-        "net.graphml type=role": "the attribute role is host or switch",
+        "my.yaml": "the checks and the keys of a machine",
     },
     "train": {
         "topology=dragonfly_72 traffic=adversarial study=mine": "DQN on one network and pattern",
