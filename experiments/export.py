@@ -16,7 +16,7 @@ from .plotting.words import axis_label, value_label
 from .results.artifact import write_artifact
 from .results.rows import ROWS_FILE, is_labelled, is_number, rows_in, write_rows
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
-from .terminal.tables import MISSING, latex_table, markdown_table, write_csv
+from .terminal.tables import LATEX, MISSING, latex_table, markdown_table, write_csv
 from .terminal.words import parse
 
 NAME = "flitgym export"
@@ -105,7 +105,8 @@ def paper_table(rows: Sequence[Mapping[str, Any]], words: Sequence[str], latex: 
     found = {(values, column): points(groups[values], keys[0], column)[0] for values in order for column in columns}
     lines = []
     for values in order:
-        cells = [value_label(key, value, alone=True) for key, value in zip(keys, values, strict=True)]
+        texts = [value_label(key, value, alone=True) for key, value in zip(keys, values, strict=True)]
+        cells = [text.translate(LATEX) if latex else text for text in texts]
         rivals = [other for other in order if other[:-1] == values[:-1]]
         for column in columns:
             most = any(part in column for part in _MORE)

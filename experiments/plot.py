@@ -91,10 +91,14 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
                 except ValueError as error:
                     raise CommandError(f"{directory}: {error}") from error
                 stem = directory / "sweep"
+                if "height" not in given:  # panels keep their proportions
+                    height = width * figure.get_figheight() / figure.get_figwidth()
             if set(given) & {"style", *_NUMBERS}:
                 _resize(figure, width, height, font)
             if "title" in given:
-                figure.suptitle(given["title"], fontsize=font + 2)
+                # The layout does not keep the title of a figure clear of its legend.
+                set_title = figure.legends[0].set_title if figure.legends else figure.suptitle
+                set_title(given["title"])
             if "out" in given:
                 stem, chosen = _output(Path(given["out"]), formats, "format" in given)
             written = save_figure(figure, stem, NAME, chosen)
