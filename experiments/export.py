@@ -10,10 +10,10 @@ import numpy as np
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
+from .exporting.artifact import write_artifact
 from .plotting.lines import TRAFFIC, Point, points, times_of_jobs
 from .plotting.swept import FILTER, column_of, filtered, named, swept, value_of
 from .plotting.words import axis_label, value_label
-from .results.artifact import write_artifact
 from .results.rows import ROWS_FILE, is_labelled, is_number, rows_in, write_rows
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .terminal.tables import LATEX, MISSING, latex_table, markdown_table, write_csv

@@ -13,9 +13,9 @@ import yaml
 
 from ...simcore import ConfigError
 from ..report.again import simulate_again
+from ..results.files import results_below
+from ..results.rows import is_number, write_rows
 from ..terminal.tables import write_csv
-from .files import results_below
-from .rows import is_number, write_rows
 
 _PACKAGE = Path(__file__).resolve().parents[2]  # files of flitgym need no copy
 _FILES = ("path", "file", "demand", "trace_file", "load_q_table")  # keys with paths of input files
