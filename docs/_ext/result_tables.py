@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -55,7 +56,18 @@ _SCENES = (
 # Headings of text columns.
 _TEXTS = {
     *("policy", "suite", "network", "scene", "per router and packet", "routing", "setting"),
-    *("command", "trained on", "observation", "units", "slots", "relation", "plays on", "worst / best other"),
+    *(
+        "installation",
+        "packages",
+        "command",
+        "trained on",
+        "observation",
+        "units",
+        "slots",
+        "relation",
+        "plays on",
+        "worst / best other",
+    ),
     *("networks of the training", "patterns and pairs of jobs of the training"),
 }
 
@@ -258,6 +270,14 @@ def hardware_cost() -> str:
     return markdown(("per router and packet", *names), [[name, *cells] for name, cells in rows_of(costs)])
 
 
+def versions() -> str:
+    """The lowest and the first excluded version of every package, by extra."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    groups = {"": project["dependencies"], **project["optional-dependencies"]}
+    rows = [[f"`[{name}]`" if name else "all", ", ".join(sorted(words))] for name, words in groups.items()]
+    return markdown(("installation", "packages"), rows)
+
+
 MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
     for maker in (
@@ -271,6 +291,7 @@ MAKERS: dict[str, Callable[..., str]] = {
         readme,
         speed,
         hardware_cost,
+        versions,
     )
 }
 
