@@ -19,9 +19,12 @@ from .policies import with_files
 from .quantities import LENGTHS, RATES, SIZES, TIMES, in_numbers
 
 LEVELS = ("host", "local", "global")
-_KEYS = ("topology", "shape", "nodes_per_switch", "nics_per_node", "bandwidth", "cables", "switch", "nic_buffer")
-_FURTHER = ("packet", "flit", "router")
-_OF_SWITCH = ("ports", "latency", "vcs", "buffer", "port_buffer", "speedup")
+_KEYS = (
+    *("topology", "shape", "nodes_per_switch", "nics_per_node", "bandwidth", "cables", "switch"),
+    *("nic_buffer", "packet", "flit", "router"),
+)
+_OF_SWITCH = ("ports", "latency", "vcs", "buffer", "speedup")
+_COUNTS = ("nodes_per_switch", "nics_per_node", "switch.ports", "switch.vcs", "switch.speedup")
 _TERMINALS = ("terminals_per_router", "terminals_per_leaf")  # parameters with the terminals of a switch
 _MOST_PARTS = 64  # cycles of a flit in the crossbar
 _ROUNDING = 0.005  # relative error of flit times, half of the limit of the core
@@ -103,19 +106,19 @@ def read_machine(path: Path) -> Machine:
     """
     with open_plain(path) as file:
         content = yaml.safe_load(file)
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: expected keys such as topology, bandwidth, cables and switch")
-    _check_keys(str(path), content, (*_KEYS, *_FURTHER), ("topology", "bandwidth", "cables", "switch"))
-    switch = content["switch"]
-    _check_keys(f"{path}: switch", switch, _OF_SWITCH, ("latency",))
+    _check_keys(str(path), content, _KEYS, ("topology", "bandwidth", "cables", "switch"))
+    switch, shape, own = content["switch"], content.get("shape") or {}, content.get("router") or {}
+    for key, section in (("shape", shape), ("router", own)):
+        _check_keys(f"{path}: {key}", section, section, ())
+    _check_keys(f"{path}: switch", switch, _OF_SWITCH, ("latency", "buffer"))
+    for key, value in [*content.items(), *((f"switch.{key}", value) for key, value in switch.items())]:
+        if key in _COUNTS and (not isinstance(value, int) or value < 1):
+            raise ConfigError(f"{path}: {key}: '{value}' is no whole number above 0")
     bandwidth = _by_level(f"{path}: bandwidth", content["bandwidth"], RATES, "400Gb/s")
     cables = _by_level(f"{path}: cables", content["cables"], LENGTHS | TIMES, "30m")
     latency = _number(f"{path}: switch.latency", switch["latency"], TIMES, "350ns")
-    vcs, speedup = switch.get("vcs", 0), switch.get("speedup", 2)
-    if ("buffer" in switch) == ("port_buffer" in switch) or ("port_buffer" in switch and not vcs):
-        raise ConfigError(f"{path}: switch: give buffer (of a VC), or port_buffer (of all VCs of a port) and vcs")
-    size = "buffer" if "buffer" in switch else "port_buffer"
-    buffer = _number(f"{path}: switch.{size}", switch[size], SIZES, "64KiB") / (vcs if size == "port_buffer" else 1)
+    buffer = _number(f"{path}: switch.buffer", switch["buffer"], SIZES, "64KiB")
+    speedup = switch.get("speedup", 2)
     flit = _number(f"{path}: flit", content.get("flit", "256B"), SIZES, "256B")
     packet = _number(f"{path}: packet", content.get("packet", "4KiB"), SIZES, "4KiB")
     nic = _number(f"{path}: nic_buffer", content.get("nic_buffer", f"{buffer}B"), SIZES, "64KiB")
@@ -123,8 +126,16 @@ def read_machine(path: Path) -> Machine:
         raise ConfigError(
             f"{path}: the buffer of a VC, {buffer:.0f} bytes, has no room for a packet of {packet:.0f} bytes"
         )
+    name = content["topology"]
+    if "file" in shape:
+        shape["file"] = str(path.parent / shape["file"])
+    if "nodes_per_switch" in content:
+        known = registered("topology").get(name, {"params": {}})["params"]
+        key = next((key for key in _TERMINALS if key in known), None)
+        if key is None:
+            raise ConfigError(f"{path}: nodes_per_switch: {name} has no such number; set its keys in shape")
+        shape[key] = content["nodes_per_switch"] * content.get("nics_per_node", 1)
     crossbar = speedup * max(bandwidth.values())
-    own = content.get("router", {})
     cycle = own.get("cycle_ns") or _cycle(path, flit, crossbar, bandwidth, latency + min(cables.values()))
     router = {
         "cycle_ns": float(f"{cycle:.9g}"),
@@ -137,31 +148,13 @@ def read_machine(path: Path) -> Machine:
         "input_buffer_flits": int(buffer // flit),
         "output_buffer_flits": max(int(packet // flit), int(buffer // flit) // 2) if speedup > 1 else 0,
         "nic_buffer_flits": int(nic // flit),
-        "vcs": vcs,
+        "vcs": switch.get("vcs", 0),
         # As in the presets of InfiniBand and Slingshot: credits and crossbars work with whole packets.
         **{"credit_granularity": "packet", "credit_latency": "link", "crossbar_sharing": "packet"},
         **own,
     }
     parts = (packet, switch.get("ports", 0), latency, buffer, bandwidth, cables)
-    return Machine(_topology(path, content), router, *parts)
-
-
-def _topology(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
-    name, shape = content["topology"], dict(content.get("shape", {}))
-    if "file" in shape:
-        shape["file"] = str(path.parent / shape["file"])
-    nodes, nics = content.get("nodes_per_switch"), content.get("nics_per_node", 1)
-    known = registered("topology").get(name, {"params": {}})["params"]
-    if nodes is not None:
-        key = next((key for key in _TERMINALS if key in known), None)
-        if key is None:
-            raise ConfigError(
-                f"{path}: nodes_per_switch: the topology {name} has no such number; set its keys in shape"
-            )
-        shape.setdefault(key, nodes * nics)
-    if name == "rail_optimised" and "nics_per_node" in content:
-        shape.setdefault("rails", nics)
-    return {"name": name, **shape}
+    return Machine({"name": name, **shape}, router, *parts)
 
 
 def _cycle(path: Path, flit: float, crossbar: float, bandwidth: Mapping[str, float], hop: float) -> float:
