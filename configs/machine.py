@@ -131,10 +131,10 @@ def read_machine(path: Path) -> Machine:
         shape["file"] = str(path.parent / shape["file"])
     if "nodes_per_switch" in content:
         known = registered("topology").get(name, {"params": {}})["params"]
-        key = next((key for key in _TERMINALS if key in known), None)
-        if key is None:
+        terminals = next((key for key in _TERMINALS if key in known), None)
+        if terminals is None:
             raise ConfigError(f"{path}: nodes_per_switch: {name} has no such number; set its keys in shape")
-        shape[key] = content["nodes_per_switch"] * content.get("nics_per_node", 1)
+        shape[terminals] = content["nodes_per_switch"] * content.get("nics_per_node", 1)
     crossbar = speedup * max(bandwidth.values())
     cycle = own.get("cycle_ns") or _cycle(path, flit, crossbar, bandwidth, latency + min(cables.values()))
     router = {

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import csv
+import io
 import json
 import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -36,8 +38,8 @@ _USAGE = f"""\
 usage: {NAME} <file> [out=<file.csv>] [hosts=<names>] [<column>=<attribute>[*<number>] ...]
 
 Write a graph as the edge list that topology=graph topology.file=<file.csv> reads, and list the unused attributes.
-The name of the file gives its format: .graphml, .gml, .json (networkx' node-link data), .csv or .tsv (a line that names
-the columns; the first two columns are the nodes), or any other name (two nodes per line, and optionally their data).
+The name of the file gives its format: .graphml, .gml, .json (networkx' node-link data), .dot, .csv or .tsv (a line that
+names the columns; the first two are the nodes), or any other name (two nodes per line, and optionally their data).
 
   out     default: the name of the file with .csv
   hosts   patterns of the hosts' names with commas between, such as 'node*,gpu*'; default: nodes with type=host
@@ -116,11 +118,14 @@ def convert(file: Path, given: Mapping[str, str]) -> list[str]:
 def _read(file: Path) -> Any:
     """The graph in a file, a MultiGraph or a MultiDiGraph of networkx."""
     content = read_plain(file)
+    kind = file.suffix.lower()
     try:
         import networkx
-    except ImportError:
-        raise CommandError("networkx is missing; install it by pip install 'flitgym[graphs]'") from None
-    kind = file.suffix.lower()
+
+        if kind in (".dot", ".gv"):
+            import pydot  # noqa: F401
+    except ImportError as error:
+        raise CommandError(f"{error.name} is missing; install it by pip install 'flitgym[graphs]'") from None
     try:
         text = content.decode()
         if kind == ".graphml":
@@ -130,12 +135,37 @@ def _read(file: Path) -> Any:
         elif kind == ".json":
             data = json.loads(text)
             graph = networkx.node_link_graph(data, edges="edges" if "edges" in data else "links")
+        elif kind in (".dot", ".gv"):
+            graph = _dot(text, networkx.MultiGraph())
         else:
             graph = networkx.MultiGraph()
             graph.add_edges_from((_rows if kind in (".csv", ".tsv") else _words)(text.splitlines()))
     except Exception as error:  # the parsers of networkx raise errors of many types
         raise ConfigError(f"{file}: the graph cannot be read: {str(error) or type(error).__name__}") from error
     return networkx.MultiDiGraph(graph) if graph.is_directed() else networkx.MultiGraph(graph)
+
+
+def _dot(text: str, graph: Any) -> Any:
+    """The nodes and edges of GraphViz, also in subgraphs. Names of ports are left out; ports are numbered in order."""
+    import pydot
+
+    with redirect_stdout(io.StringIO()) as said:  # the parser prints its errors
+        parts = list(pydot.graph_from_dot_data(text) or [])
+    if not parts:
+        raise ConfigError(" ".join(said.getvalue().split()))
+    for part in parts:  # which grows
+        parts += part.get_subgraphs()
+        for node in part.get_nodes():
+            data = {key: str(value).strip('"') for key, value in node.get_attributes().items()}
+            if node.get_name() not in ("node", "edge", "graph"):  # defaults
+                graph.add_node(node.get_name().strip('"'), **data)
+        for edge in part.get_edges():
+            ends = edge.get_source(), edge.get_destination()
+            if not all(isinstance(end, str) for end in ends):
+                raise ConfigError("an edge to a whole subgraph; write an edge to each of its nodes")
+            a, b = (re.match(r'"[^"]*"|[^:]*', end)[0].strip('"') for end in ends)  # type: ignore[index]
+            graph.add_edge(a, b, **{key: str(value).strip('"') for key, value in edge.get_attributes().items()})
+    return graph
 
 
 def _rows(lines: Sequence[str]) -> Iterable[tuple[str, str, dict[str, str]]]:
