@@ -10,10 +10,11 @@ from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
 from .comparison.pairs import Comparison, compare, within
 from .comparison.text import markdown, remarks, results_of, sentences
+from .metrics import Interval
 from .plotting.swept import Row
 from .results.rows import rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
-from .terminal.tables import LATEX, console, latex_table, write_csv
+from .terminal.tables import LATEX, console, interval_columns, latex_table, write_csv
 from .terminal.words import parse
 
 NAME = "flitgym compare"
@@ -104,12 +105,15 @@ def _write(out: Path, page: str, comparisons: Mapping[tuple[str, str], Compariso
     if out.suffix == ".csv":
         rows = [
             {"first": names[0], "second": names[1], "runs": pair.name, "seeds": len(pair.seeds), "result": one.column}
-            | {"mean_of_first": one.first, "mean_of_second": one.second, "p": one.test.p, "verdict": one.verdict}
-            | dict(zip(("difference", "low", "high"), one.change, strict=True))
+            | interval_columns(Interval(one.first, one.second, one.test.p), "mean_of_first", "mean_of_second", "p")
+            | interval_columns(one.change, "difference", "low", "high")
+            | {"verdict": one.verdict}
             for names, found in comparisons.items()
             for pair in found.pairs
             for one in pair.differences
         ]
+        if not rows:
+            raise CommandError("no result has a value on both sides")
         write_csv(out, rows)
         return
     if out.suffix == ".tex":

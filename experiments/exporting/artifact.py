@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import distributions
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
 
+from ...configs.policies import shipped_policy
 from ...simcore import ConfigError
 from ..report.again import simulate_again
 from ..results.files import results_below
 from ..results.rows import is_number, write_rows
 from ..terminal.tables import write_csv
 
-_PACKAGE = Path(__file__).resolve().parents[2]  # files of flitgym need no copy
+_SHIPPED = Path(shipped_policy("")).resolve().parent  # these policies need no copy
 _FILES = ("path", "file", "demand", "trace_file", "load_q_table")  # keys with paths of input files
 _CHANGING = ("_seconds", "_mb")  # ends of the names of numbers that differ between runs
 _PICTURES = (".png", ".svg", ".pdf", ".html", ".md", ".tex")
@@ -55,12 +57,21 @@ def write_artifact(directory: Path, out: Path, rows: Sequence[Mapping[str, Any]]
     """
     if out.exists():
         raise ConfigError(f"out: {out} exists; remove it, or name another folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
+        _fill(directory, Path(temporary) / out.name, rows)
+        (Path(temporary) / out.name).rename(out)
+
+
+def _fill(directory: Path, out: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     wanted = {row.get("config_hash") for row in rows}
     runs = []
     for result, where in results_below(directory)[0]:
         if result["config_hash"] in wanted:
             config = _with_copies(result["config"], out)
-            if "run" not in config or not (again := simulate_again(config)):
+            simulated = {"run", "traffic"} <= set(config) and "state_hash" in result
+            again = simulate_again(config) if simulated else None
+            if again is None:
                 raise ConfigError(f"{where}: no flitgym simulate command gives this run; leave it out by filter=...")
             numbers = {key: x for key, x in result.items() if is_number(x) and not key.endswith(_CHANGING)}
             numbers |= {"state_hash": result["state_hash"]}
@@ -94,7 +105,7 @@ def _with_copies(config: Any, out: Path, key: str = "") -> Any:
         return [_with_copies(value, out, key) for value in config]
     if key not in _FILES or not isinstance(config, str) or not config or not (path := Path(config).resolve()).exists():
         return config
-    if path.is_relative_to(_PACKAGE):
+    if path.is_relative_to(_SHIPPED):
         return config
     name = f"files/{sha256(str(path).encode()).hexdigest()[:6]}/{path.name}"
     (out / name).parent.mkdir(parents=True, exist_ok=True)
