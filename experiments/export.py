@@ -11,8 +11,8 @@ from ..configs import unknown
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
 from .exporting.artifact import write_artifact
-from .plotting.lines import TRAFFIC, Point, points, times_of_jobs
-from .plotting.swept import FILTER, column_of, filtered, named, swept, value_of
+from .plotting.lines import TRAFFIC, Point, groups_of, points, times_of_jobs
+from .plotting.swept import FILTER, column_of, filtered, named, swept
 from .plotting.words import axis_label, value_label
 from .results.rows import ROWS_FILE, is_labelled, is_number, rows_in, write_rows
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
@@ -21,7 +21,8 @@ from .terminal.words import parse
 
 NAME = "flitgym export"
 KEYS = ("study", "format", "columns", "filter", "out")
-_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".tex": "latex", ".md": "markdown", "": "artifact"}
+_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".tex": "latex", ".md": "markdown"}
+_FORMATS = (*_SUFFIXES.values(), "artifact")
 _MORE = ("accepted", "delivered", "throughput")  # larger values of these columns are better
 _USAGE = f"""\
 usage: {NAME} <folder>|study=<name> [format=<format>] [columns=<column>,<column>] [filter=<conditions>] [out=<file>]
@@ -33,7 +34,7 @@ usage: {NAME} <folder>|study=<name> [format=<format>] [columns=<column>,<column>
            everything again and says whether the numbers are equal
   columns  default: all columns; latency, p99, accepted load and hops, or times of jobs in tables for a paper
   filter   conditions with commas between: {FILTER}
-  out      its suffix is the format: {", ".join(filter(None, _SUFFIXES))}; default: in the folder
+  out      its suffix is the format: {", ".join(_SUFFIXES)}; default: in the folder
 """
 
 
@@ -51,8 +52,10 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
     require_folder(NAME, directory)
     out = Path(given["out"]) if "out" in given else None
     kind = given.get("format", "parquet" if out is None else _SUFFIXES.get(out.suffix, out.suffix))
-    if kind not in _SUFFIXES.values():
-        raise ConfigError(unknown("format" if "format" in given else f"out={out}", kind, _SUFFIXES.values(), "format"))
+    if kind not in _FORMATS:
+        raise ConfigError(unknown("format" if "format" in given else f"out={out}", kind, _FORMATS, "format"))
+    if kind == "parquet" and out is None and {"columns", "filter"} & set(given):
+        raise ConfigError(f"out: name a file, because {ROWS_FILE} of the folder holds all rows and columns")
     rows, damaged = rows_in(directory)
     say_damaged(NAME, damaged)
     if "filter" in given:
@@ -96,18 +99,13 @@ def paper_table(rows: Sequence[Mapping[str, Any]], words: Sequence[str], latex: 
     for column in columns or [keys[0]]:
         if not any(is_number(row.get(column)) for row in known):
             raise ConfigError(f"columns: the column '{column}' has no numbers; name results, such as latency")
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for row in known:
-        groups.setdefault(tuple(value_of(row, key) for key in keys), []).append(row)
-    order = sorted(
-        groups, key=lambda values: [(value is None, not is_number(value), str(value), value) for value in values]
-    )
-    found = {(values, column): points(groups[values], keys[0], column)[0] for values in order for column in columns}
+    groups = groups_of(known, keys)
+    found = {(values, column): points(groups[values], keys[0], column)[0] for values in groups for column in columns}
     lines = []
-    for values in order:
+    for values in groups:
         texts = [value_label(key, value, alone=True) for key, value in zip(keys, values, strict=True)]
         cells = [text.translate(LATEX) if latex else text for text in texts]
-        rivals = [other for other in order if other[:-1] == values[:-1]]
+        rivals = [other for other in groups if other[:-1] == values[:-1]]
         for column in columns:
             most = any(part in column for part in _MORE)
             at = [found[other, column] for other in rivals]
