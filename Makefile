@@ -171,7 +171,7 @@ test-python-deep: dev ## run the Python tests marked `deep`
 	@$(PYTEST) -m deep
 
 # TORCH_INDEX names another package index for torch, as above. The core and the packages go into build/lowest.
-LOWEST ?= tests/env tests/api tests/agents/test_networks.py
+LOWEST ?= tests/env tests/api tests/agents/test_networks.py tests/experiments/test_convert.py
 
 test-lowest: ## run tests with the lowest versions that pyproject.toml allows (needs uv): LOWEST="..." for some tests
 	@uv venv --quiet --clear --python 3.11 build/lowest

@@ -26,8 +26,8 @@ from ..simcore import ConfigError
 from ..simcore.plugins import files
 from .errors import explain, refuse_added, refuse_valueless_groups
 from .jobs import refuse_unused
-from .policies import with_files
-from .quantities import in_number, in_numbers
+from .machine import expanded
+from .quantities import in_number
 from .schema import GROUPS, node_of, root_schema
 from .source import CONFIG_DIR, options_of
 
@@ -55,7 +55,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         ConfigError: a preset cannot be read.
         hydra.errors.HydraException: see `compose`.
     """
-    overrides = in_numbers(with_files(overrides))
+    overrides = expanded(overrides, name)
     refuse_valueless_groups(overrides)
     outer = GlobalHydra.instance()
     if outer.is_initialized() and any(source.path == str(CONFIG_DIR) for source in outer.config_loader().get_sources()):
@@ -127,7 +127,7 @@ class Root:
         """
         if self._sources != (sources := _sources()):
             self._sources, self._options, self._chosen, self._by_hydra = sources, {}, {}, {}
-        words = in_numbers(with_files(words))
+        words = expanded(words, self.name)
         try:
             return self._completed(*self._joined(words), words, values or {})
         except (_UnusualError, *WRONG):

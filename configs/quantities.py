@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-_LENGTHS = {"m": 5.0, "cm": 0.05}  # ns; a signal in a cable takes 5 ns per metre
-_RATES = {"Gb/s": 1 / 8, "Tb/s": 125.0, "GB/s": 1.0, "TB/s": 1e3}
-_SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10, "MiB": 2.0**20}
+TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+LENGTHS = {"m": 5.0, "cm": 0.05}  # ns; a signal in a cable takes 5 ns per metre
+RATES = {"Gb/s": 1 / 8, "Tb/s": 125.0, "GB/s": 1.0, "TB/s": 1e3}
+SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10, "MiB": 2.0**20}
 
 
 def in_numbers(words: Iterable[str]) -> list[str]:
@@ -34,9 +34,9 @@ def units_of(key: str) -> Mapping[str, float]:
     """The units that values of a key may have, as factors; empty for a key without units."""
     last = key.rpartition(".")[2].partition("[")[0]
     if "gb_per_s" in last:
-        return _RATES
+        return RATES
     if re.search(r"_bytes(_|$)", last):
-        return _SIZES
+        return SIZES
     if not re.search(r"_ns(_|$)", last):
         return {}
-    return {**_TIMES, **_LENGTHS} if "latency_ns" in last else _TIMES
+    return {**TIMES, **LENGTHS} if "latency_ns" in last else TIMES

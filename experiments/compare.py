@@ -1,26 +1,27 @@
 """`flitgym compare`: the differences of the values of a key in one study, or of two studies, and their significance."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.markdown import Markdown
 
-from ..simcore import CoreError
+from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
-from .comparison.pairs import compare, within
-from .comparison.text import markdown, remarks, sentences
+from .comparison.pairs import Comparison, compare, within
+from .comparison.text import markdown, remarks, results_of, sentences
+from .metrics import Interval
 from .plotting.swept import Row
 from .results.rows import rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
-from .terminal.tables import console
+from .terminal.tables import LATEX, console, interval_columns, latex_table, write_csv
 from .terminal.words import parse
 
 NAME = "flitgym compare"
 _WIDTH = 160  # columns of tables that do not go to a terminal
 _USAGE = f"""\
-usage: {NAME} <folder> by=<column> [reference=<value>] [out=<file.md>] [--markdown]
-       {NAME} <folder> <folder> [out=<file.md>] [--markdown]
+usage: {NAME} <folder> by=<column> [reference=<value>] [out=<file>] [--markdown]
+       {NAME} <folder> <folder> [out=<file>] [--markdown]
 
 With by=routing, compare the routings of one study: a sentence for each with the effect, its 95 % interval over pairs
 of runs with the same seed and placement, and Student's paired t test. With two folders, pair the runs of two studies,
@@ -29,7 +30,7 @@ or two single runs, by the keys that they have in common, and list the keys of t
   by          a key of the configuration, such as routing, topology or vcs, or the policy of an evaluation
   reference   the value with which the others are compared; default: that of the first run, by the names of the
               folders of a sweep, or by the order of an evaluation
-  out         write the comparison into a file, as Markdown
+  out         write the comparison into a file: .md, .csv or .tex
   --markdown  print Markdown
 """
 
@@ -61,6 +62,8 @@ def command(words: Sequence[str]) -> None:
         OSError: the file cannot be written.
     """
     folders, given, options = parse(words, ("by", "reference", "out"), ("markdown", "help", "h"))
+    if (out := given.get("out")) and Path(out).suffix not in (".md", ".csv", ".tex"):
+        raise ConfigError(f"out={out}: write a name that ends in .md, .csv or .tex")
     if options & {"help", "h"}:
         print(_USAGE, end="")
         return
@@ -93,9 +96,32 @@ def command(words: Sequence[str]) -> None:
     else:
         console(_WIDTH).print(Markdown(page))
     if "out" in given:
-        with atomic_path(given["out"]) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+        _write(Path(given["out"]), page, comparisons)
         print(given["out"], file=sys.stderr)
+
+
+def _write(out: Path, page: str, comparisons: Mapping[tuple[str, str], Comparison]) -> None:
+    """Write the comparisons in the format that the name of the file gives."""
+    if out.suffix == ".csv":
+        rows = [
+            {"first": names[0], "second": names[1], "runs": pair.name, "seeds": len(pair.seeds), "result": one.column}
+            | interval_columns(Interval(one.first, one.second, one.test.p), "mean_of_first", "mean_of_second", "p")
+            | interval_columns(one.change, "difference", "low", "high")
+            | {"verdict": one.verdict}
+            for names, found in comparisons.items()
+            for pair in found.pairs
+            for one in pair.differences
+        ]
+        if not rows:
+            raise CommandError("no result has a value on both sides")
+        write_csv(out, rows)
+        return
+    if out.suffix == ".tex":
+        tables = [results_of(found, names) for names, found in comparisons.items()]
+        cells = [(heads, [[cell.translate(LATEX) for cell in line] for line in lines]) for heads, lines in tables]
+        page = "\n".join(latex_table(heads, lines, left=heads[:1]) for heads, lines in cells)
+    with atomic_path(out) as temporary:
+        temporary.write_text(page, encoding="utf-8")
 
 
 def main() -> None:

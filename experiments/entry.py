@@ -11,6 +11,7 @@ VERBS = {
         "saturate": "the highest load that a network carries",
         "route": "forwarding tables and their quality",
         "trace": "contents of recorded traces, and GOAL schedules from them",
+        "convert": "graphs of other tools as networks; the check of a machine",
     },
     "learn": {
         "train": "an agent learns on a world",
@@ -23,7 +24,7 @@ VERBS = {
         "compare": "the differences of two studies that exceed noise",
         "draw": "a picture of a network",
         "report": "one HTML page of all runs in a folder",
-        "export": "the table of all runs in a folder, as Parquet or CSV",
+        "export": "the runs of a folder as a table, or as an artifact that repeats them",
     },
     "repeat": {
         "reproduce": "published figures and studies",

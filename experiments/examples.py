@@ -29,6 +29,13 @@ EXAMPLES = {
         "convert app.bin app.goal": "a GOAL schedule as text",
         "convert traces/ app.bin": "a GOAL schedule as binary file",
     },
+    "convert": {
+        "net.graphml": "an edge list net.csv of switches",
+        "net.json hosts='gpu*,node*'": "nodes with these names are hosts",
+        "net.gml bandwidth_gb_per_s=LinkSpeedRaw/8e9": "the bandwidth from an attribute in bit/s",
+        "net.edges latency_ns=weight*5 out=mine.csv": "the latency from a weight in metres",
+        "my.yaml": "the checks and the keys of a machine",
+    },
     "train": {
         "topology=dragonfly_72 traffic=adversarial study=mine": "DQN on one network and pattern",
         "agent=dqn worlds=universal": "on many networks",
@@ -61,14 +68,14 @@ EXAMPLES = {
         "results/first": "the figure and the report of a sweep again",
         "results/first y=p99": "the 99th percentile of the latency",
         "results/first x=load y=accepted by=routing": "a line per routing",
-        "results/first y=hops format=pdf": "for a paper",
+        "results/first y=hops style=one_column out=hops.pdf": "for a paper",
         "results/first --help": "the columns of this study",
     },
     "compare": {
         "results/first by=routing": "the routings of one study, on the same seeds and placements",
         "results/first by=topology": "its networks",
         "results/before results/after": "two studies",
-        "results/before results/after out=change.md": "as a page in Markdown",
+        "results/before results/after out=change.tex": "as LaTeX; .md and .csv work, too",
         "results/first by=routing --markdown": "for a document",
     },
     "draw": {
@@ -86,11 +93,11 @@ EXAMPLES = {
         "results/evaluation": "of the runs of an evaluation",
     },
     "export": {
-        "results/first": "rows.parquet of a study, for example while its sweep still runs",
-        "results/first out=first.csv": "for a spreadsheet",
-        "results out=all.parquet": "all studies in one table",
-        "results/evaluation out=runs.csv": "an evaluation with its labels",
-        "results/three out=trainings.csv": "the trainings of `flitgym train -m study=three`",
+        "results/first": "all runs of a study as rows.parquet",
+        "results out=all.csv": "all runs below a folder as CSV",
+        "study=first format=latex columns=latency,p99": "a table for a paper, with intervals and the best in bold",
+        "study=first 'filter=load<0.4,routing!=minimal' out=some.csv": "some runs",
+        "study=first format=artifact": "a folder that repeats the study and compares the numbers",
     },
     "reproduce": {
         "figure=first_look": "a small figure in minutes",

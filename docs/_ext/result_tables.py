@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -52,6 +53,18 @@ _SCENES = (
 # Headings of text columns.
 _TEXTS = {
     *("policy", "suite", "network", "scene", "per router and packet", "routing", "setting"),
+    *(
+        "installation",
+        "packages",
+        "command",
+        "trained on",
+        "observation",
+        "units",
+        "slots",
+        "relation",
+        "plays on",
+        "worst / best other",
+    ),
     *("networks of the training", "patterns and pairs of jobs of the training"),
 }
 
@@ -157,23 +170,6 @@ def kinds(suite: str | None = None, policies: str | None = None, key: str = "kin
     return markdown(*_rows_of(partial(split, key=key), suite, policies))
 
 
-def scoreboard(policies: str) -> str:
-    """One row per policy: held-out scores on the suites, and latency relative to the best known."""
-    rows = []
-    for policy in policies.split(","):
-        of = {name: {s.policy: s for s in _summaries(name)}.get(policy) for name in SUITES}
-        cells = [f"`{policy}`"]
-        for summary in of.values():
-            value = np.nan if summary is None else summary.by["set"]["held_out"].value
-            cells.append("-" if np.isnan(value) else f"{value:.2f}")
-        last = of["quick"]
-        ratio = np.nan if last is None else last.latency_to_best
-        cells.append("-" if np.isnan(ratio) else f"{ratio:.3f}")
-        cells.append("-" if last is None else f"{last.played} of {last.of}")
-        rows.append(cells)
-    return markdown(("policy", "`quick`", "`standard`", "`quick`: latency / best known", "tasks of `quick`"), rows)
-
-
 # --- Leaderboard ------------------------------------------------------------------------------------------------------
 
 
@@ -205,16 +201,23 @@ def _hardware(policy: str) -> list[str]:
 # --- Other sources ---------------------------------------------------------------------------------------------------
 
 
-def shipped(policies: str) -> str:
-    """Policies that come with flitgym (`all` of them), with observation and training command from their files."""
+def cards() -> str:
+    """The card of every policy that comes with flitgym: its training and its inputs, its scores and its limits."""
+    of = {summary.policy: summary for summary in _summaries("quick")}
     rows = []
-    for policy in shipped_policies() if policies == "all" else policies.split(","):
+    for policy in shipped_policies():
         layers, header = load_policy(shipped_policy(policy))
+        families = ", ".join(f"`{family}`" for family in sorted({world.shape[0] for world in worlds_of(policy)}))
         sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
         sees = (f"`{header['observation']}`", "-".join(map(str, sizes)), header["slots"], f"`{header['relation']}`")
-        rows.append([f"`{policy}`", f"`{header['trained_by']}`", *sees, header["topology"]])
-    heads = ("policy", "command", "observation", "units", "slots", "relation", "networks")
-    return markdown(heads, rows).replace("---:", "---")
+        cells = [f"`{policy}`", f"`{header['trained_by']}`", families, *sees, header["topology"], "-", "-", "-", "-"]
+        if one := of.get(policy):
+            worst = "-" if one.worst is None else f"{one.worst[1]:.2f} in {one.worst[0].name}"
+            ratio = "-" if np.isnan(one.latency_to_best) else f"{one.latency_to_best:.3f}"
+            cells[-4:] = [f"{one.by['set']['held_out'].value:.2f}", f"{one.played} of {one.of}", ratio, worst]
+        rows.append(cells)
+    heads = ["policy", "command", "trained on", "observation", "units", "slots", "relation", "plays on"]
+    return markdown([*heads, "held out", "tasks", "latency / best known", "worst / best other"], rows)
 
 
 def readme(folder: str, number: str) -> str:
@@ -249,20 +252,28 @@ def hardware_cost() -> str:
     return markdown(("per router and packet", *names), [[name, *cells] for name, cells in rows_of(costs)])
 
 
+def versions() -> str:
+    """The lowest and the first excluded version of every package, by extra."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    groups = {"": project["dependencies"], **project["optional-dependencies"]}
+    rows = [[f"`[{name}]`" if name else "all", ", ".join(sorted(words))] for name, words in groups.items()]
+    return markdown(("installation", "packages"), rows)
+
+
 MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
     for maker in (
         suites,
         scores,
         kinds,
-        scoreboard,
         transfers,
         tuning,
         leaderboard,
-        shipped,
+        cards,
         readme,
         speed,
         hardware_cost,
+        versions,
     )
 }
 

@@ -72,9 +72,8 @@ def _listed(runs: Sequence[str]) -> str:
     return f"{'; '.join(runs[:_MOST_LISTED])}{more}"
 
 
-def markdown(found: Comparison, names: Sequence[str]) -> str:
-    """The whole comparison as a Markdown page: the keys that differ, and a line per pair and result."""
-    parts = [f"# {escaped(names[0])} and {escaped(names[1])}\n", f"{conclusion(found)}.\n"]
+def results_of(found: Comparison, names: Sequence[str]) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+    """The headings, and a line per pair and result."""
     results = []
     for pair in found.pairs:
         head = (pair.name or "all", str(len(pair.seeds)))
@@ -82,8 +81,14 @@ def markdown(found: Comparison, names: Sequence[str]) -> str:
             results.append((*head, "all results", *[""] * 5, "identical, bit by bit"))
         else:
             results += [(*head, *_cells(one)) for one in pair.differences]
+    return ("runs", "seeds", "result", *names, "difference", "95 % interval", "p", "verdict"), results
+
+
+def markdown(found: Comparison, names: Sequence[str]) -> str:
+    """The whole comparison as a Markdown page: the keys that differ, and a line per pair and result."""
+    parts = [f"# {escaped(names[0])} and {escaped(names[1])}\n", f"{conclusion(found)}.\n"]
     settings = [(key, *values) for key, values in found.settings.items()]
-    heads = ("runs", "seeds", "result", *names, "difference", "95 % interval", "p", "verdict")
+    heads, results = results_of(found, names)
     for title, columns, lines in (("Configuration", ("key", *names), settings), ("Results", heads, results)):
         if lines:
             parts.append(f"## {title}\n\n{markdown_table(columns, lines, left=columns)}")

@@ -248,7 +248,9 @@ def save_figure(figure: Figure, stem: Path, salt: str, kinds: Sequence[str] = ("
     written = []
     for suffix in kinds:
         path = stem.with_name(f"{stem.name}.{suffix}")
-        with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": salt}):
-            figure.savefig(temporary, dpi=160, metadata={"Date": None} if suffix == "svg" else None)
+        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
+        # Type 42: fonts are embedded as TrueType, which publishers require.
+        with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": salt, "pdf.fonttype": 42}):
+            figure.savefig(temporary, dpi=160, metadata=undated)
         written.append(path)
     return written

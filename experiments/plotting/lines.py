@@ -94,8 +94,8 @@ def lines_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Line]:
     if not keys:
         return [Line({}, Style("", "#0072B2", "o"))]
     looks = _looks(keys[0], ordered(keys[0], (value_of(row, keys[0]) for row in rows)))
-    found = list(_groups(rows, keys))
-    rest = list(_groups(rows, keys[1:]))
+    found = list(groups_of(rows, keys))
+    rest = list(groups_of(rows, keys[1:]))
     lines = []
     for values in found:
         label = ", ".join(value_label(key, value) for key, value in zip(keys, values, strict=True))
@@ -146,7 +146,7 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
     rest = rest or [key for key in keys if key == "routing"]
     split = len(rest)
     # The last keys become rows of panels, while there are few rows.
-    while split > 1 and len(_groups(rows, rest[split - 1 :])) <= _MOST_FACETS:
+    while split > 1 and len(groups_of(rows, rest[split - 1 :])) <= _MOST_FACETS:
         split -= 1
     lines = lines_of(rows, rest[:split])
     if len(lines) > _MOST_LINES:
@@ -159,7 +159,7 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
             lines,
             joined=across != "seed",  # a line between seeds would have no meaning
         )
-        for values, group in _groups(rows, rest[split:]).items()
+        for values, group in groups_of(rows, rest[split:]).items()
     ]
 
 
@@ -171,7 +171,7 @@ def _cloud(rows: Sequence[Row], keys: Sequence[str], panels: Sequence[str]) -> l
     return [Block("", rows, [(key, panel) for key in against], lines, joined=False) for panel in panels]
 
 
-def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+def groups_of(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
     """The rows by their values of the keys, in the order of these values."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:

@@ -2,8 +2,12 @@
 
 import difflib
 import json
+import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import yaml
 
 from ...simcore import ConfigError
 from ..presets import preset_of
@@ -18,6 +22,9 @@ SECTIONS = ("routing", "topology", "traffic", "workload", "router", "failures", 
 NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "partitions", "overwrite")
 NEUTRAL_WORKLOAD = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
 RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windows
+
+FILTER = "routing!=minimal,load<=0.4"  # an example of conditions
+_ORDERS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 _NAMED = ("routing", "topology", "traffic", "workload", "router")  # sections with a component
 _NEUTRAL = {f"run.{key}" for key in NEUTRAL_RUN} | {f"workload.{key}" for key in NEUTRAL_WORKLOAD}
@@ -104,6 +111,30 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
     raise ConfigError(
         f"{what}: unknown column '{word}'; {hint}flitgym plot <folder> --help lists the {len(columns)} columns"
     )
+
+
+def filtered(rows: Sequence[Row], text: str) -> list[dict[str, Any]]:
+    """The rows of `named` that satisfy conditions such as `routing!=minimal,load<=0.4`.
+
+    Raises:
+        ConfigError: a condition cannot be read, or names no column.
+    """
+    kept = named(rows)
+    for condition in text.split(","):
+        found = re.fullmatch(r"([\w.]+)(<=|>=|!=|<|>|=)(.+)", condition)
+        if not found:
+            raise ConfigError(f"filter: '{condition}' is no condition; write for example {FILTER}")
+        word, sign, given = found.groups()
+        column = column_of(kept, word, "filter")
+        if sign in ("=", "!="):
+            value: Any = yaml.safe_load(given)
+            kept = [row for row in kept if (str(row.get(column)) == given or row.get(column) == value) == (sign == "=")]
+        else:
+            try:
+                kept = [row for row in kept if row.get(column) is not None and _ORDERS[sign](row[column], float(given))]
+            except (TypeError, ValueError):
+                raise ConfigError(f"filter: '{condition}' does not compare numbers") from None
+    return kept
 
 
 def _is_used(row: Row, section: str) -> bool:

@@ -18,8 +18,7 @@ from ...configs import explain
 from ...configs.composition import WRONG
 from ...configs.errors import refuse_valueless_groups
 from ...configs.help import help_text
-from ...configs.policies import with_files
-from ...configs.quantities import in_numbers
+from ...configs.machine import expanded, read_machine
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
 
@@ -118,8 +117,12 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
         raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
-    words = in_numbers(with_files(word for word in sys.argv[1:] if word not in flags))
-    sys.argv[1:] = [*flags, *words]
+    words = [word for word in sys.argv[1:] if word not in flags]
+    sys.argv[1:] = [*flags, *expanded(words, root)]
+    for word in words:
+        if word.startswith("machine="):
+            for text in read_machine(Path(word.partition("=")[2])).shortfalls():
+                print(f"{name}: warning: {text}", file=sys.stderr)
     call(app)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MISSING = "-"  # in place of a number
+LATEX = str.maketrans({character: rf"\{character}" for character in "_%&#$"})  # for text in LaTeX
 
 
 def console(columns: int) -> Console:
@@ -51,6 +53,14 @@ def markdown_table(heads: Sequence[str], lines: Iterable[Sequence[str]], left: S
     return "\n".join([first, f"|{'|'.join(rules)}|", *rest]) + "\n"
 
 
+def latex_table(heads: Sequence[str], lines: Iterable[Sequence[str]], left: Sequence[str] = ()) -> str:
+    """A table in LaTeX with the rules of booktabs; arguments as for `terminal_table`. Cells may contain commands."""
+    first, *rest = (" & ".join(line) + r" \\" for line in ([head.translate(LATEX) for head in heads], *lines))
+    columns = "".join("l" if head in left else "r" for head in heads)
+    rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", first, r"\midrule", *rest, r"\bottomrule"]
+    return "\n".join([*rules, r"\end{tabular}"]) + "\n"
+
+
 def failed(failures: Sequence[str]) -> list[str]:
     """The section of a Markdown page that lists failures; empty without a failure."""
     lines = "".join(f"- {escaped(failure)}\n" for failure in failures)
@@ -80,11 +90,15 @@ def study_page(
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
-    """Write rows as CSV in one step; None becomes an empty field. Without `columns`, the first row names them."""
+    """Write rows as CSV in one step; None becomes an empty field, and a list JSON.
+
+    Without `columns`, the first row names them.
+    """
     with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns or list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        nested = (list, dict)
+        writer.writerows({key: json.dumps(x) if isinstance(x, nested) else x for key, x in row.items()} for row in rows)
 
 
 def interval_text(interval: Interval, form: str, ends: bool = True) -> str:

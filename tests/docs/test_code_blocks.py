@@ -18,7 +18,7 @@ from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import TABLE
-from flitgym.experiments import evaluate, plot, saturate
+from flitgym.experiments import evaluate, export, plot, saturate
 from flitgym.experiments.entry import VERBS
 from flitgym.experiments.evaluation.study import as_list
 from flitgym.experiments.hardware import table
@@ -135,9 +135,9 @@ def _check(words: list[str], where: str) -> None:
         count = {"info": 1, "convert": 2}[arguments[0]]
         assert len(parse(arguments[1:], ("format", "out", "replicate", "collective"), ("json",))[0]) == count, where
     elif words[0] == "flitgym" and program in ("plot", "compare", "export"):
-        keys = {"plot": plot.KEYS, "compare": ("by", "reference", "out"), "export": ("out",)}[program]
+        keys = {"plot": plot.KEYS, "compare": ("by", "reference", "out"), "export": export.KEYS}[program]
         folders, given, _ = parse(arguments, keys, ("help", "markdown"))
-        assert len(folders) == 1 + (program == "compare" and "by" not in given), where
+        assert len(folders) + ("study" in given) == 1 + (program == "compare" and "by" not in given), where
     elif words[0] == "flitgym":
         _compose(program, arguments, where)
     # Other words belong to the shell or to other packages.

@@ -73,7 +73,8 @@ std::string format_of(const Source& source) {
   if (end == ".csv") return "csv";
   if (end == ".dot" || end == ".gv") return "dot";
   bool records = false;
-  for (Lines lines(source.text); lines.next();) {
+  const bool foreign = end == ".graphml" || end == ".gml" || end == ".json";  // of flitgym convert
+  for (Lines lines(source.text); !foreign && lines.next();) {
     const std::string_view line = trimmed(lines.line());
     if (starts_with_word(line, "Hca")) return "ibsim";
     if (starts_with_word(line, "Switch") || starts_with_word(line, "Ca") || starts_with_word(line, "Rt")) {
@@ -95,10 +96,9 @@ std::string format_of(const Source& source) {
     if (words(line).size() == 2) return "edges";
     break;
   }
-  fail(
-      source, 0,
-      "the format of the file is unknown; expected a name that ends in .csv, .dot or .gv, or the format csv, dot, "
-      "edges, ibnetdiscover or ibsim (for GraphML, write edges with networkx.write_edgelist(graph, path, data=False))");
+  fail(source, 0,
+       "the format of the file is unknown; expected a name that ends in .csv, .dot or .gv, or the format csv, dot, "
+       "edges, ibnetdiscover or ibsim (flitgym convert writes CSV from GraphML, GML, JSON and edges with weights)");
 }
 
 std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }

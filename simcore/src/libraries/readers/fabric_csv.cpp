@@ -154,7 +154,7 @@ Fabric read_edges(const Source& source) {
     if (ends.size() != 2)
       fail(source, lines.number(),
            std::to_string(ends.size()) + (ends.size() == 1 ? " word" : " words") +
-               "; expected the names of two nodes, with a blank between them");
+               "; expected the names of two nodes, with a blank between them (flitgym convert reads weights, too)");
     const u32 a = out.node(ends[0], lines.number()), b = out.node(ends[1], lines.number());
     if (!known.insert(std::minmax(a, b)).second) continue;
     Fabric::Cable cable;
