@@ -139,6 +139,15 @@ def features_of(observation: str, kind: str = "per_slot") -> list[str]:
     return [name for block in observation.split("+") for name in blocks[block]["facts"][kind]]
 
 
+def costs_of(layers: Layers, observation: str, tolls: Sequence[str]) -> dict[str, float]:
+    """The costs of a policy that a search without a base has found, by feature or feature_toll."""
+    features = features_of(observation)
+    score = layers[0][0][1] if tolls else layers[0][0][0]
+    own = -score[len(features_of(observation, "general")) :]
+    paid = -layers[1][0][0, 2:-1] if tolls else []
+    return dict(zip([*features, *_tolls(tolls)], map(float, [*own, *paid]), strict=True))
+
+
 def _tolls(features: Sequence[str]) -> list[str]:
     return [f"{name}_toll" for name in features]
 

@@ -74,9 +74,13 @@ class Measure(ABC):
     trials: Sequence[Trial]  # every run
     notes: Sequence[str] = ()  # warnings about the plan
     label: str = ""  # of the progress bar; empty: the name
+    searches: Sequence[Trial] = ()  # runs that find policies; `add_found` plans the runs of these policies
 
     @abstractmethod
     def __init__(self, given: Mapping[str, Any], study: Study) -> None: ...
+
+    def add_found(self, searched: Results) -> None:  # noqa: B027, most measures have no searches
+        """Add the runs of the policies that the finished searches have found."""
 
     @abstractmethod
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
@@ -237,9 +241,14 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
     results: dict[Path, dict[str, Any]] = {}
     failures: list[str] = []
     try:
+        if planned.searches:
+            searched, failures = play(planned.searches, command, "oracle", given["workers"], launcher, planned.silent)
+            planned.add_found(searched)
+            trials = planned.trials
         if trials:
             label = planned.label or planned.name
-            results, failures = play(trials, command, label, given["workers"], launcher, planned.silent)
+            results, failed = play(trials, command, label, given["workers"], launcher, planned.silent)
+            failures = [*failures, *failed]
             if not results:
                 raise CommandError("no run finished:\n" + "\n".join(failures))
     except KeyboardInterrupt:
