@@ -240,6 +240,17 @@ class Agent:
             **{f"cost.{name}": math.exp(value) for name, value in zip(self.costs, self.mean.tolist(), strict=True)},
         }
 
+    def keep_best(self, means: Sequence[Tensor], episodes: int) -> int:
+        """Continue with the best of some means, and return its number. Each plays new episodes of every world."""
+        losses = torch.zeros(len(means))
+        worlds = range(len(self.mixture.worlds))
+        for _ in range(episodes):
+            losses += torch.tensor([[self._play(logs, k)[0] for k in worlds] for logs in means]).mean(1)
+            self.next_seed += len(worlds)
+        best = int(losses.argmin())
+        self.mean = means[best]
+        return best
+
     def _best_of_references(self, pool: ThreadPoolExecutor) -> Tensor:
         """The least loss of all references in each world; infinite without references."""
         worlds = range(len(self.mixture.worlds))

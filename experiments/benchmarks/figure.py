@@ -1,13 +1,14 @@
 """The figure: the score of every policy with its interval, the scores per network, and performance profiles."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..metrics import Interval
+from ..evaluation.oracle import NAME
+from ..metrics import Interval, mean_interval
 from ..plotting.drawing import Style, distinct_styles, interval_key, key_line, legend_of, polish
 from ..results.copies import count_text
 from .scoring import Played, Summary, profile
@@ -16,14 +17,26 @@ _LOWEST, _HIGHEST = -3.0, 2.5  # a score outside is drawn as an arrow at the edg
 _PROFILE_POINTS = 400
 
 
-def draw(played: Sequence[Played], summaries: Sequence[Summary], confidence: float) -> Figure:
-    """Draw every policy that has a score; the summaries are ordered, best first."""
+def draw(
+    played: Sequence[Played], summaries: Sequence[Summary], confidence: float, gap_from: Collection[str] = ()
+) -> Figure:
+    """Draw every policy that has a score; the summaries are ordered, best first.
+
+    A panel for each task shows the share of the gap to the oracle, without the baselines `gap_from`.
+    """
     scored = [one for one in summaries if np.isfinite([i.value for i in one.by["network"].values()]).any()]
     styles = distinct_styles({one.policy: one.policy for one in scored})
     networks = list(scored[0].by["network"]) if scored else []
-    size = (13.5, 1.6 + max(2.6, 0.34 * len(scored)))
-    figure = Figure(figsize=size, layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0))
+    gaps = [one for one in played if np.isfinite(one.gap).any() and one.policy not in (NAME, *gap_from)]
+    tasks = list(dict.fromkeys(one.task.name for one in gaps))
+    figure = Figure(figsize=(13.5, 1.6 + max(2.6, 0.34 * len(scored))), layout="constrained")
+    widths = (1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0)
+    if tasks:
+        figure.set_size_inches(20, 1.6 + max(2.6, 0.34 * len(scored), 0.3 * len(tasks)))
+        *axes, gap = figure.subplots(1, 4, width_ratios=(*widths, 1.0))
+    else:
+        axes, gap = list(figure.subplots(1, 3, width_ratios=widths)), None
+    left, middle, right = axes
     step, at = min(0.16, 0.75 / max(len(scored), 1)), np.linspace(_LOWEST, _HIGHEST, _PROFILE_POINTS)
     for k, one in enumerate(scored):
         style = styles[one.policy]
@@ -35,21 +48,32 @@ def draw(played: Sequence[Played], summaries: Sequence[Summary], confidence: flo
             own = profile([p for p in played if p.policy == one.policy], at)
             right.step(at, own, color=style.color, linewidth=style.width)
     names = [one.policy + ("" if one.complete else f" ({one.played} of {one.of})") for one in scored]
-    for ax, labels, title in ((left, names, "held-out tasks"), (middle, networks, "by network")):
+    panels = [(left, names, "held-out tasks"), (middle, networks, "by network")]
+    if gap:
+        policies = list(dict.fromkeys(one.policy for one in gaps))
+        for one in gaps:
+            y = (policies.index(one.policy) - (len(policies) - 1) / 2) * min(0.16, 0.75 / len(policies))
+            y += tasks.index(one.task.name)
+            _point(gap, mean_interval(one.gap, confidence), y, styles[one.policy], 6.0)
+        panels.append((gap, tasks, f"gap closed, {len(tasks)} of {len({one.task for one in played})} tasks"))
+    for ax, labels, title in panels:
         ax.set_yticks(range(len(labels)), labels)
         ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)
         ax.set_xlabel("score (interquartile mean; 0 = reference, 1 = best known)")
         ax.set_title(title, fontweight="bold", loc="left")
+    if gap:
+        gap.set_xlabel("share (0 = best baseline, 1 = oracle)")
     right.set(xlim=(_LOWEST, _HIGHEST), ylim=(0, 1.02), xlabel="score", ylabel="fraction of runs with a higher score")
     right.set_title("performance profiles", fontweight="bold", loc="left")
-    for ax in (left, middle, right):
+    for ax in figure.axes:
         ax.margins(x=0.05)
         for value in (0, 1):
             ax.axvline(value, color="#bbbbbb", linewidth=0.9, zorder=1)
         polish(ax)
-    middle.grid(visible=False, axis="y")
-    for y in range(1, len(networks)):
-        middle.axhline(y - 0.5, color="#e6e6e6", linewidth=0.7)
+    for ax, labels, _ in panels[1:]:
+        ax.grid(visible=False, axis="y")
+        for y in range(1, len(labels)):
+            ax.axhline(y - 0.5, color="#e6e6e6", linewidth=0.7)
     handles = [key_line(style) for style in styles.values()]
     handles.append(Line2D([], [], color="#666666", marker="s", markerfacecolor="white", linestyle="none",
                           label="on the training tasks"))  # fmt: skip

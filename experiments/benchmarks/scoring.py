@@ -3,14 +3,15 @@
 Aggregates are interquartile means over tasks and seeds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evaluation.oracle import NAME, gap_closed
 from ..metrics import Interval, bootstrap_stratified, interquartile_mean
 from ..results.copies import once
 from .measures import NAMES, SCORED
@@ -40,6 +41,7 @@ class Played:
     best_other: float  # the same for the best known policy among all others; NaN if there is none
     copies: int = 0  # runs that repeat another seed bit by bit, like the reference; they have no score
     trainings: int = 1
+    gap: Values = field(default_factory=lambda: np.array([np.nan]))  # share of the gap to the oracle, see `gap_closed`
 
     @property
     def scores(self) -> Values:
@@ -75,6 +77,7 @@ class Summary:
     # Geometric mean over the tasks below saturation and with changes: the policy's mean latency divided by that of the
     # best known policy.
     latency_to_best: float
+    gap: Interval  # interquartile mean of the shares of the gap to the oracle
 
     @property
     def complete(self) -> bool:
@@ -98,11 +101,17 @@ def advantage(values: Values, reference: Values, more_is_better: bool) -> Values
     return logarithm if more_is_better else -logarithm
 
 
-def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], known: Iterable[Record]) -> list[Played]:
+def played_of(
+    suite: Suite,
+    policies: Sequence[str],
+    shown: Iterable[Record],
+    known: Iterable[Record],
+    gap_from: Collection[str] = (),
+) -> list[Played]:
     """The numbers of all policies, by task and then by policy. A policy without any run in a task has none.
 
     The records `known` of the reference and of the other baselines define the scale. A policy that is shown may have
-    the name of a recorded one.
+    the name of a recorded one. If an oracle is shown, the gap begins at the best baseline among `gap_from`.
     """
     own, scale = _by_policy(shown), _by_policy(known)
     found = []
@@ -115,6 +124,8 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
         # The best known policy has the highest mean among those with a value for every seed of the reference.
         full = {name: own[there] for name, own in ahead.items() if there.any() and np.isfinite(own[there]).all()}
         means = {name: float(np.mean(own)) for name, own in full.items()}
+        below = {name: -own for name, own in ahead.items() if name in gap_from}
+        oracle = -advantage(_values(runs.get(NAME, {}), suite, measure), reference, more)
         for name in dict.fromkeys(policy_of(one) for one in policies if one in runs):
             own_runs = [runs.get(one, {}) for one in policies if policy_of(one) == name]
             number, measured = len(own_runs), dict.fromkeys((measure, *NAMES))
@@ -126,9 +137,9 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
             copied[once(states, number * _states(runs.get(task.reference, {}), suite))] = False
             others = [mean for other, mean in means.items() if policy_of(other) != policy_of(name)]
             scored, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
-            found.append(
-                Played(task, name, values, scored, best, max(others, default=np.nan), int(copied.sum()), number)
-            )
+            other, copies = max(others, default=np.nan), int(copied.sum())
+            gap = gap_closed(-mine.reshape(number, -1), below, oracle).ravel()
+            found.append(Played(task, name, values, scored, best, other, copies, number, gap))
     return found
 
 
@@ -171,6 +182,7 @@ def summarise(
                 within=tuple(map(float, close)),
                 worst=max(behind, key=itemgetter(1), default=None),
                 latency_to_best=_ratio([one.best - one.ahead for one in below]),
+                gap=bootstrap_stratified([one.gap for one in own], interquartile_mean, confidence, resamples),
             )
         )
     return sorted(summaries, key=_rank)

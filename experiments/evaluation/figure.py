@@ -133,7 +133,9 @@ def _points(ax: Axes, cells: Sequence[Cell], panel: Panel, styles: Mapping[str, 
 def _scale(ax: Axes, cells: Sequence[Cell], panel: Panel) -> None:
     values = _numbers(cells, panel.factor)[:, 0]
     values = values[np.isfinite(values)]
-    if panel.metric.startswith(_TIMES) and values.size and values.max() > _LOG_FROM * values.min() > 0:
+    if panel.metric == "gap_closed":
+        ax.set_ylim(_LEAST_GAP_CLOSED - 0.1, values.max(initial=1.0) + 0.2)
+    elif panel.metric.startswith(_TIMES) and values.size and values.max() > _LOG_FROM * values.min() > 0:
         latency_axis(ax)
         if values.max() < _DECADE * values.min():
             ax.yaxis.set_major_locator(LogLocator(subs=_TICKS_OF_A_DECADE))

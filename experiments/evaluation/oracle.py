@@ -15,21 +15,25 @@ from numpy.typing import NDArray
 from omegaconf import OmegaConf
 
 from ...configs.composition import compose_root
-from ...configs.policies import POLICY_SUFFIX, shipped_policy
+from ...configs.policies import shipped_policy
 from ...configs.training import register_training, world_sections
-from ...env.experience.world import Mixture, World
+from ...env.experience.world import Mixture, World, routing_section
 from ...simcore import ConfigError
 from ...simcore._policy_file import load_policy, save_policy
 from ..results.files import require_writable
+from ..running.plan import SIMULATIONS, PlannedRun
 from ..terminal.progress import Report
 from .kinds import ExtendedKind, network_of
-from .plan import Policy, Scenario, Trial, plan
+from .plan import Policy, Trial
 
 Values = NDArray[np.float64]
 
 NAME = "oracle"
+ORACLE = Policy(NAME, "policy", {})
 _POLICY = "flitgym"  # the policy whose costs are searched
+_FILE = "policy.safetensors"
 _ROUND = 12  # candidates per round
+_EPISODES = 3  # with which the means of all rounds are compared
 _SEED = 1  # of the search, which derives the seeds of its episodes from it
 _LEAST_GAP = np.log(1.01)  # a smaller gap shows noise
 
@@ -43,14 +47,15 @@ class OracleKind(ExtendedKind):
         """See `Kind`. Writes `result.json` and `policy.safetensors`."""
         require_writable(directory)
         agent = searcher(plain)
-        losses = []
+        means = [agent.mean]
         for k in range(agent.rounds):
-            report("search", k / agent.rounds)
-            losses.append(agent.train_round()["loss"])
-        path = directory / f"policy{POLICY_SUFFIX}"
-        kept = {key: getattr(agent.config, key) for key in ("network", "slots", "observation", "relation", "slots_by")}
-        save_policy(path, agent.policy(), topology="any", **kept)
-        numbers = {"losses": losses, "decisions": agent.decisions, "files": {"policy": path.name}}
+            report("search", k / (agent.rounds + 1))
+            agent.train_round()
+            means.append(agent.mean)
+        kept = agent.keep_best(means, _EPISODES)  # the start may be the best one
+        facts = {key: getattr(agent.config, key) for key in ("network", "slots", "observation", "relation", "slots_by")}
+        save_policy(directory / _FILE, agent.policy(), topology="any", **facts)
+        numbers = {"rounds": agent.rounds, "kept_after_rounds": kept, "files": {"policy": _FILE}}
         self.write(plain, directory, network_of(plain)[0], numbers)
 
     def cost(self, plain: Mapping[str, Any]) -> float:
@@ -75,68 +80,59 @@ def searcher(plain: Mapping[str, Any]) -> Any:
     from ...agents.policy_search import Agent, Config, costs_of
 
     layers, metadata = load_policy(shipped_policy(_POLICY))
-    trained = compose_root("train", shlex.split(metadata["trained_by"])[2:]).agent
-    candidates = plain[NAME]["candidates"]
-    population = min(_ROUND, candidates)
-    given = {key: metadata[key] for key in ("observation", "relation", "slots_by")}
+    tolls = list(compose_root("train", shlex.split(metadata["trained_by"])[2:]).agent.tolls)
+    population = min(_ROUND, plain[NAME]["candidates"])
     config = Config(
-        **given,
+        **{key: metadata[key] for key in ("observation", "relation", "slots_by")},
         slots=int(metadata["slots"]),
-        tolls=list(trained.tolls),
-        start=costs_of(layers, metadata["observation"], list(trained.tolls)),
-        spread=0.5,
-        population=population,
-        elite=max(1, population // 4),
-        smoothing=1.0,
+        tolls=tolls,
+        start=costs_of(layers, metadata["observation"], tolls),
+        **{"spread": 0.5, "population": population, "elite": max(1, population // 4), "smoothing": 1.0},
     )
     run = plain["run"]
     world = World(world_sections(OmegaConf.create(dict(plain))))
     traffic_ns = None if "workload" in world.sections else run["warmup_ns"] + run["measure_ns"]
-    return Agent(config, Mixture([world], [traffic_ns]), rounds=max(1, candidates // population), seed=_SEED)
+    return Agent(config, Mixture([world], [traffic_ns]), rounds=plain[NAME]["candidates"] // population, seed=_SEED)
 
 
-def check(candidates: Any, routings: Mapping[str, str]) -> None:
-    """Check the key `oracle` before a study plans its runs.
-
-    Args:
-        candidates: Its value.
-        routings: The routing of the core of each policy and baseline.
+def searches_of(trials: Sequence[Trial], candidates: Any) -> list[Trial]:
+    """A search for each scenario, load and task of a plan, with the windows of its first trial.
 
     Raises:
-        ConfigError: the value is no number of candidates, a policy has the name `oracle`, or there is no baseline.
+        ConfigError: `candidates` is no number of candidates, a policy has the name `oracle`, or there is no baseline.
     """
     if not isinstance(candidates, int) or candidates < 2:
         raise ConfigError(f"oracle: {candidates!r} is not a number of candidates; use 2 or more, or 0 for no search")
-    if NAME in routings:
+    if any(trial.policy.name == NAME for trial in trials):
         raise ConfigError(f"routing: '{NAME}' is the policy that oracle={candidates} finds; give yours another name")
-    if not baselines_of(routings):
+    if not baselines_of(trials):
         raise ConfigError("oracle: the gap begins at the best baseline; add a routing that plays no file, routing=ugal")
+    points = {(t.scenario.name, t.run.plain["traffic"]["load"], *t.marks.values()): t for t in reversed(trials)}
+    routing = routing_section(NAME, _POLICY)
+    return [
+        replace(trial, policy=ORACLE, run=ORACLES.planned(_with(trial.run, _SEED, routing), {"candidates": candidates}))
+        for trial in reversed(points.values())
+    ]
 
 
-def baselines_of(routings: Mapping[str, str]) -> list[str]:
-    """The names of the policies that play no policy file, from their routings of the core."""
-    return [name for name, routing in routings.items() if routing != "policy"]
+def judged(search: Trial, seeds: Sequence[int]) -> list[Trial]:
+    """The runs of the policy that a finished search has found."""
+    path = str(search.run.directory / _FILE)
+    runs = [_with(search.run, seed, {**search.run.plain["routing"], "path": path}) for seed in seeds]
+    return [replace(search, run=run) for run in runs]
 
 
-def routings_of(trials: Sequence[Trial]) -> dict[str, str]:
-    """The routing of the core of each policy, by name."""
-    return {trial.policy.name: trial.run.plain["routing"]["name"] for trial in trials}
+def _with(run: PlannedRun, seed: int, routing: Mapping[str, Any]) -> PlannedRun:
+    """The simulation of a run with another seed and routing."""
+    own = {**run.plain["run"], "load_q_table": None, "freeze_q_table": False}  # of a policy with a table
+    plain = {**run.plain, "run": own, "seed": seed, "routing": dict(routing)}
+    plain.pop(NAME, None)
+    return PlannedRun(plain, run.directory.parent / SIMULATIONS.folder(plain))
 
 
-def searches_of(
-    candidates: int, scenarios: Sequence[Scenario], common: Sequence[str], loads: Sequence[float], directory: Path
-) -> list[Trial]:
-    """A search per scenario and load; arguments as for `plan`."""
-    trials = plan([Policy(NAME, _POLICY, {})], scenarios, common, loads, [_SEED], directory)
-    return [replace(trial, run=ORACLES.planned(trial.run, {"candidates": candidates})) for trial in trials]
-
-
-def judged(search: Trial, common: Sequence[str], seeds: Sequence[int], directory: Path) -> list[Trial]:
-    """The runs of the policy that a finished search has found; arguments as for `plan`."""
-    policy = Policy(NAME, "policy", {"routing.path": str(search.run.directory / f"policy{POLICY_SUFFIX}")})
-    loads = [search.run.plain["traffic"]["load"]]
-    trials = plan([policy], [search.scenario], common, loads, seeds, directory)
-    return [replace(trial, marks=search.marks) for trial in trials]
+def baselines_of(trials: Sequence[Trial]) -> list[str]:
+    """The names of the policies that play no policy file."""
+    return list(dict.fromkeys(t.policy.name for t in trials if t.run.plain["routing"]["name"] != "policy"))
 
 
 def gap_closed(own: Values, baselines: Mapping[str, Values], oracle: Values) -> Values:

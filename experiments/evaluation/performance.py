@@ -8,7 +8,7 @@ import numpy as np
 from ..saturation.bounds import limits_of
 from . import oracle
 from .cells import Cell, Measured, Row
-from .plan import Policy, Trial
+from .plan import Trial
 from .study import Comparison, Results
 from .tables import Panel, intervals_text
 
@@ -57,28 +57,19 @@ class Performance(Comparison):
 
     def planned(self) -> list[Trial]:
         """See `Comparison`."""
-        trials, given, study = super().planned(), self.given, self.study
-        if given["oracle"]:
-            self.routings = oracle.routings_of(trials)
-            oracle.check(given["oracle"], self.routings)
-            axes = (study.common, given["loads"], study.directory)
-            self.searches = oracle.searches_of(given["oracle"], self.scenarios, *axes)
-            x = {"pattern": "load", "workload": "job"}
-            self.panels = {
-                kind: (*panels, Panel(_GAP, _GAP_TITLE, x[kind], line=1)) for kind, panels in self.panels.items()
-            }
+        trials = super().planned()
+        if self.given["oracle"]:
+            self.searches = oracle.searches_of(trials, self.given["oracle"])
+            self.baselines = oracle.baselines_of(trials)
+            self.policies.append(oracle.ORACLE)
+            gaps = {k: Panel(_GAP, _GAP_TITLE, x, line=1) for k, x in (("pattern", "load"), ("workload", "job"))}
+            self.panels = {kind: (*panels, gaps[kind]) for kind, panels in self.panels.items()}
         return trials
-
-    def add_found(self, searched: Results) -> None:
-        """See `Measure`."""
-        self.policies.append(Policy(oracle.NAME, "policy", {}))
-        for search in (search for search in self.searches if search.run.directory in searched):
-            self.trials += oracle.judged(search, self.study.common, self.given["seeds"], self.study.directory)
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """See `Comparison`."""
         if self.given["oracle"]:
-            rows = with_gaps(rows, oracle.baselines_of(self.routings), self.given["seeds"])
+            rows = with_gaps(rows, self.baselines, self.given["seeds"])
             bounds = {
                 (search.scenario.name, search.run.plain["traffic"]["load"]): limits_of(search.run.plain)
                 for search in self.searches
