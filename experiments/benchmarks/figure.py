@@ -11,7 +11,7 @@ from ..evaluation.oracle import NAME
 from ..metrics import Interval, mean_interval
 from ..plotting.drawing import Style, distinct_styles, interval_key, key_line, legend_of, polish
 from ..results.copies import count_text
-from .scoring import Played, Summary, profile
+from .scoring import Played, Summary, Values, profile
 
 _LOWEST, _HIGHEST = -3.0, 2.5  # a score outside is drawn as an arrow at the edge, with its value
 _PROFILE_POINTS = 400
@@ -27,16 +27,12 @@ def draw(
     scored = [one for one in summaries if np.isfinite([i.value for i in one.by["network"].values()]).any()]
     styles = distinct_styles({one.policy: one.policy for one in scored})
     networks = list(scored[0].by["network"]) if scored else []
-    gaps = [one for one in played if np.isfinite(one.gap).any() and one.policy not in (NAME, *gap_from)]
+    gaps = [one for one in played if np.isfinite(_gap(one)).any() and one.policy not in (NAME, *gap_from)]
     tasks = list(dict.fromkeys(one.task.name for one in gaps))
-    figure = Figure(figsize=(13.5, 1.6 + max(2.6, 0.34 * len(scored))), layout="constrained")
-    widths = (1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0)
-    if tasks:
-        figure.set_size_inches(20, 1.6 + max(2.6, 0.34 * len(scored), 0.3 * len(tasks)))
-        *axes, gap = figure.subplots(1, 4, width_ratios=(*widths, 1.0))
-    else:
-        axes, gap = list(figure.subplots(1, 3, width_ratios=widths)), None
-    left, middle, right = axes
+    size = (20 if tasks else 13.5, 1.6 + max(2.6, 0.34 * len(scored), 0.3 * len(tasks)))
+    figure = Figure(figsize=size, layout="constrained")
+    widths = (1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0, *([1.0] if tasks else []))
+    left, middle, right, *last = figure.subplots(1, len(widths), width_ratios=widths)
     step, at = min(0.16, 0.75 / max(len(scored), 1)), np.linspace(_LOWEST, _HIGHEST, _PROFILE_POINTS)
     for k, one in enumerate(scored):
         style = styles[one.policy]
@@ -49,20 +45,20 @@ def draw(
             right.step(at, own, color=style.color, linewidth=style.width)
     names = [one.policy + ("" if one.complete else f" ({one.played} of {one.of})") for one in scored]
     panels = [(left, names, "held-out tasks"), (middle, networks, "by network")]
-    if gap:
-        policies = list(dict.fromkeys(one.policy for one in gaps))
+    policies = list(dict.fromkeys(one.policy for one in gaps))
+    for ax in last:
         for one in gaps:
             y = (policies.index(one.policy) - (len(policies) - 1) / 2) * min(0.16, 0.75 / len(policies))
             y += tasks.index(one.task.name)
-            _point(gap, mean_interval(one.gap, confidence), y, styles[one.policy], 6.0)
-        panels.append((gap, tasks, f"gap closed, {len(tasks)} of {len({one.task for one in played})} tasks"))
+            _point(ax, mean_interval(_gap(one), confidence), y, styles[one.policy], 6.0)
+        panels.append((ax, tasks, f"gap closed, {len(tasks)} of {len({one.task for one in played})} tasks"))
     for ax, labels, title in panels:
         ax.set_yticks(range(len(labels)), labels)
         ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)
         ax.set_xlabel("score (interquartile mean; 0 = reference, 1 = best known)")
         ax.set_title(title, fontweight="bold", loc="left")
-    if gap:
-        gap.set_xlabel("share (0 = best baseline, 1 = oracle)")
+    for ax in last:
+        ax.set_xlabel("share (0 = best baseline, 1 = oracle)")
     right.set(xlim=(_LOWEST, _HIGHEST), ylim=(0, 1.02), xlabel="score", ylabel="fraction of runs with a higher score")
     right.set_title("performance profiles", fontweight="bold", loc="left")
     for ax in figure.axes:
@@ -81,6 +77,10 @@ def draw(
         handles.append(interval_key(confidence, count_text([len(one.ahead) for one in played])))
     legend_of(figure, handles)
     return figure
+
+
+def _gap(one: Played) -> Values:
+    return one.measures.get("gap_closed", np.array([np.nan]))
 
 
 def _point(ax: Axes, interval: Interval, y: float, style: Style, size: float, hollow: bool = False) -> None:

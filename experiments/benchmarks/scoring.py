@@ -4,7 +4,7 @@ Aggregates are interquartile means over tasks and seeds.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -35,13 +35,12 @@ class Played:
 
     task: Task
     policy: str
-    measures: Mapping[str, Values]  # by name
+    measures: Mapping[str, Values]  # by name; with an oracle also `gap_closed`
     ahead: Values  # natural logarithm of the factor by which the scored measure is better than that of the reference
     best: float  # mean `ahead` of the best known policy
     best_other: float  # the same for the best known policy among all others; NaN if there is none
     copies: int = 0  # runs that repeat another seed bit by bit, like the reference; they have no score
     trainings: int = 1
-    gap: Values = field(default_factory=lambda: np.array([np.nan]))  # share of the gap to the oracle, see `gap_closed`
 
     @property
     def scores(self) -> Values:
@@ -137,9 +136,11 @@ def played_of(
             copied[once(states, number * _states(runs.get(task.reference, {}), suite))] = False
             others = [mean for other, mean in means.items() if policy_of(other) != policy_of(name)]
             scored, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
-            other, copies = max(others, default=np.nan), int(copied.sum())
-            gap = gap_closed(-mine.reshape(number, -1), below, oracle).ravel()
-            found.append(Played(task, name, values, scored, best, other, copies, number, gap))
+            if NAME in runs:
+                values["gap_closed"] = gap_closed(-mine.reshape(number, -1), below, oracle).ravel()
+            found.append(
+                Played(task, name, values, scored, best, max(others, default=np.nan), int(copied.sum()), number)
+            )
     return found
 
 
@@ -168,6 +169,7 @@ def summarise(
                 for value, of in strata.items()
             }
         below = [one for one in scored if one.task.kind in ("below", "changing")]
+        gaps = [one.measures["gap_closed"] for one in own if "gap_closed" in one.measures]
         held_out = [one for one in scored if one.task.set == "held_out" and np.isfinite(one.best_other)]
         behind = [(one.task, _ratio([one.best_other - one.ahead])) for one in held_out]
         close = [np.mean([ratio <= 1 + part for _, ratio in behind]) if behind else np.nan for part in _CLOSE]
@@ -182,7 +184,7 @@ def summarise(
                 within=tuple(map(float, close)),
                 worst=max(behind, key=itemgetter(1), default=None),
                 latency_to_best=_ratio([one.best - one.ahead for one in below]),
-                gap=bootstrap_stratified([one.gap for one in own], interquartile_mean, confidence, resamples),
+                gap=bootstrap_stratified(gaps, interquartile_mean, confidence, resamples),
             )
         )
     return sorted(summaries, key=_rank)

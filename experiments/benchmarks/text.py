@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.cells import Cell
-from ..evaluation.oracle import NAME
+from ..evaluation.oracle import MEANING, NAME
 from ..evaluation.tables import Table
 from ..metrics import Interval, mean_interval
 from ..terminal.tables import MISSING, interval_columns, interval_text
@@ -50,10 +50,7 @@ def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: floa
         "state in a router, on the first network that a policy can play."
     )
     if any(one.policy == NAME for one in played):
-        text += (
-            " gap closed: the share of the gap between the best baseline that plays no file (0) and the oracle (1), in "
-            "the tasks with a gap of at least 1 %. The oracle is flitgym with the costs of a search on each task."
-        )
+        text += MEANING
     if seeds == 1:
         return f"{text} One seed gives no intervals."
     text += f" Brackets hold the {100 * confidence:.12g} % interval over seeds (bootstrap, stratified by task)."
@@ -108,12 +105,11 @@ def split(summaries: Sequence[Summary], key: str) -> Table:
 def task_cells(played: Sequence[Played], confidence: float) -> list[Cell]:
     """The cells of the tables of tasks, one table per network and kind."""
     found: dict[str, list[Cell]] = {}
-    oracle = any(one.policy == NAME for one in played)
     for one in played:
-        task, values = one.task, {"score": one.scores, "gap_closed": one.gap, **one.measures}
+        task, values = one.task, {"score": one.scores, **one.measures}
         title = f"{task.network}, {TITLES[task.kind]}"
         point = {"network": title, "task": task.id, "set": TITLES[task.transfer]}
-        for name in (*_SHOWN[task.kind], *(["gap_closed"] if oracle else [])):
+        for name in (*_SHOWN[task.kind], *("gap_closed" for _ in [0] if "gap_closed" in values)):
             mean, gaps = mean_interval(values.get(name, one.ahead * np.nan), confidence), _gaps(one, name)
             cell = Cell(one.policy, point, name, mean, seeds=one.ahead.size - gaps, missing=gaps)
             found.setdefault(title, []).append(cell)
@@ -123,14 +119,12 @@ def task_cells(played: Sequence[Played], confidence: float) -> list[Cell]:
 def numbers(played: Sequence[Played], summaries: Sequence[Summary], confidence: float) -> list[dict[str, Any]]:
     """The rows of the CSV: one per measure and score of a task, and per aggregate."""
     lines: list[dict[str, Any]] = []
-    oracle = any(one.policy == NAME for one in played)
     for one in played:
         task = {
             "task": one.task.id,
             **{key: getattr(one.task, key) for key in ("set", "transfer", "network", "kind", "load")},
         }
-        gap = {"gap_closed": one.gap} if oracle else {}
-        for name, values in {"score": one.scores, **gap, **one.measures}.items():
+        for name, values in {"score": one.scores, **one.measures}.items():
             counts = {"runs": int(np.isfinite(values).sum()), "missing": _gaps(one, name)}
             ends = _ends(mean_interval(values, confidence))
             scored = name == SCORED[one.task.kind][0]
@@ -139,7 +133,7 @@ def numbers(played: Sequence[Played], summaries: Sequence[Summary], confidence: 
         of = {"policy": summary.policy}
         for key, intervals in summary.by.items():
             lines += [{**of, key: which, "metric": "score_iqm", **_ends(own)} for which, own in intervals.items()]
-        lines += [{**of, "metric": "gap_closed_iqm", **_ends(summary.gap)}] * oracle
+        lines += [{**of, "metric": "gap_closed_iqm", **_ends(own)} for own in [summary.gap] if np.isfinite(own.value)]
         shares = zip(("within_2", "within_5"), summary.within, strict=True)
         for name, value in (("latency_to_best", summary.latency_to_best), *shares):
             lines.append({**of, "metric": name, **_ends(Interval(value, np.nan, np.nan))})
@@ -168,8 +162,6 @@ def _gaps(one: Played, name: str) -> int:
     """The number of seeds without a value, in which copies have no score."""
     if name == "score":
         return int(np.isnan(one.ahead).sum()) - one.copies
-    if name == "gap_closed":
-        return int(np.isnan(one.gap).sum())
     return int(np.isnan(one.measures[name]).sum()) if name in one.measures else one.ahead.size
 
 

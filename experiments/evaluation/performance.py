@@ -30,11 +30,7 @@ _BOUNDS = ("accepted_bound", "latency_bound_ns")
 _GAP_TITLE = "gap closed, at least -1\n(0: best baseline, 1: oracle)"
 
 
-_OF_ORACLE = (
-    " gap closed: the share of the gap between the best baseline (0) and the oracle (1); none if the gap is below 1 %. "
-    "The oracle is flitgym with the costs of a search of {} candidates in the same scenario, with other seeds. Bounds "
-    "hold for every routing; that of the latency, if the network accepts the offered load."
-)
+_OF_BOUNDS = " Bounds hold for every routing; that of the latency, if the network accepts the offered load."
 
 
 class Performance(Comparison):
@@ -68,16 +64,12 @@ class Performance(Comparison):
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """See `Comparison`."""
-        if self.given["oracle"]:
+        if self.searches:
             rows = with_gaps(rows, self.baselines, self.given["seeds"])
-            bounds = {
-                (search.scenario.name, search.run.plain["traffic"]["load"]): limits_of(search.run.plain)
-                for search in self.searches
-                if search.scenario.kind == "pattern"
-            }
-            for row in rows:
-                found = bounds.get((row["scenario"], row["traffic.load"])) or (None, None)
-                row |= zip(_BOUNDS, found, strict=True)
+            runs = {(t.scenario.name, t.run.plain["traffic"]["load"], t.run.plain["seed"]): t.run for t in self.trials}
+            for row in (row for row in rows if row["workload.name"] == "none"):
+                plain = runs[row["scenario"], row["traffic.load"], row["seed"]].plain
+                row |= zip(_BOUNDS, limits_of(plain) or (None, None), strict=True)
         return self.compared(rows, points_of)
 
     def network(self, results: Results) -> str:
@@ -99,7 +91,7 @@ class Performance(Comparison):
         """See `Comparison`."""
         intervals = intervals_text(cells, self.given["confidence"])
         text = f"{intervals} Ratios compare a policy with {self.reference} on the same seeds."
-        return text + _OF_ORACLE.format(self.given["oracle"]) * bool(self.given["oracle"])
+        return text + (oracle.MEANING + _OF_BOUNDS if self.searches else "")
 
 
 def points_of(row: Row) -> Iterator[Measured]:
@@ -124,21 +116,19 @@ def with_gaps(rows: Sequence[Row], baselines: Sequence[str], seeds: Sequence[int
     The measure is the communication time of a job. Under traffic, it is the mean latency divided by the accepted
     fraction of the offered load, as in the search.
     """
-    found: dict[Any, dict[str, dict[int, float]]] = {}
-    rows = [dict(row) for row in rows]
+    rows, losses = [dict(row) for row in rows], dict[Any, dict[str, dict[int, float]]]()
     for row in rows:
         for point, numbers, metrics in points_of(row):
             time = numbers.get(metrics.get("comm_time_ns", metrics["latency_mean_ns"])) or np.nan
             part = 1.0 if "job" in point else numbers["accepted_load"] / row["traffic.load"]
-            own = found.setdefault(tuple(point.items()), {}).setdefault(row["policy"], {})
+            own = losses.setdefault(tuple(point.items()), {}).setdefault(row["policy"], {})
             own[row["seed"]] = np.log(time / part) if part else np.nan
     for row in rows:
         for point, _, _ in list(points_of(row)):
-            at = found[tuple(point.items())]
+            at = losses[tuple(point.items())]
             of = {name: np.array([runs.get(seed, np.nan) for seed in seeds]) for name, runs in at.items()}
-            known = {name: of[name] for name in baselines if name in of}
-            missing = np.full(len(seeds), np.nan)
-            share = oracle.gap_closed(of[row["policy"]], known, of.get(oracle.NAME, missing))[seeds.index(row["seed"])]
+            known, best = {name: of[name] for name in baselines if name in of}, of.get(oracle.NAME, np.array(np.nan))
+            share = oracle.gap_closed(of[row["policy"]], known, best)[seeds.index(row["seed"])]
             row[f"jobs.{point['job']}.{_GAP}" if "job" in point else _GAP] = float(share)
     return rows
 

@@ -31,7 +31,6 @@ _PARTNERS = (
     *("bit_complement", "bit_reversal", "bit_rotation", "shuffle", "permutation", "random_bisection"),
     *("tornado", "transpose", "swap2", "dimension_complement_reverse"),
 )
-_SECTIONS = ("topology", "router", "routing", "traffic", "failures")
 
 
 class Limits(NamedTuple):
@@ -57,7 +56,7 @@ def bound_of(config: Mapping[str, Any]) -> float | None:
     Dimension order has the bound of its own paths. On lattices, Dragonflies and fat trees, a minimal routing has that
     of all shortest paths. Other routings have the bound of any routing.
     """
-    return _bound(_text(config))
+    return _bound(_text(config, "routing"))
 
 
 def limits_of(config: Mapping[str, Any]) -> Limits | None:
@@ -71,8 +70,8 @@ def limits_of(config: Mapping[str, Any]) -> Limits | None:
     return _limits(_text(config))
 
 
-def _text(config: Mapping[str, Any]) -> str:
-    sections = {key: config[key] for key in _SECTIONS}
+def _text(config: Mapping[str, Any], *more: str) -> str:
+    sections = {key: config[key] for key in ("topology", "router", "traffic", "failures", *more)}
     # The seeds of a study share a bound unless they draw the links or the pattern.
     given = [*sections["topology"].items(), *sections["traffic"].items()]
     drawn = ("arrangement", "random") in given or any(k.endswith("_seed") and v is None for k, v in given)
@@ -109,9 +108,8 @@ def _limits(text: str) -> Limits | None:
     facts, links = simulation.facts(), simulation.channels()
     router, traffic = config["router"], config["traffic"]
     # A packet that follows others may leave an output without these cycles (`hop_ns` in core/graph.cpp).
-    spared = (router["vc_allocation"] != "with_switch") + (router["output_buffer_flits"] > 0) * max(
-        facts["wake_cycles"], 1
-    )
+    wake = max(facts["wake_cycles"], 1) if router["output_buffer_flits"] else 0
+    spared = wake + (router["vc_allocation"] != "with_switch")
     hop_ns, flits = links["hop_ns"] - spared * facts["cycle_ns"], facts["packet_flits"]
     between = links["terminal"] < 0  # ordered as in the graph
     ends = facts["hop_cycles"]["nic"] * facts["cycle_ns"] + hop_ns[~between].min() + (flits - 1) * facts["flit_time_ns"]
