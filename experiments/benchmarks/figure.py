@@ -1,37 +1,31 @@
 """The figure: the score of every policy with its interval, the scores per network, and performance profiles."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..evaluation.oracle import NAME
 from ..metrics import Interval, mean_interval
 from ..plotting.drawing import Style, distinct_styles, interval_key, key_line, legend_of, polish
 from ..results.copies import count_text
-from .scoring import Played, Summary, Values, profile
+from .scoring import Played, Summary, profile
 
 _LOWEST, _HIGHEST = -3.0, 2.5  # a score outside is drawn as an arrow at the edge, with its value
 _PROFILE_POINTS = 400
 
 
-def draw(
-    played: Sequence[Played], summaries: Sequence[Summary], confidence: float, gap_from: Collection[str] = ()
-) -> Figure:
-    """Draw every policy that has a score; the summaries are ordered, best first.
-
-    A panel for each task shows the share of the gap to the oracle, without the baselines `gap_from`.
-    """
+def draw(played: Sequence[Played], summaries: Sequence[Summary], confidence: float) -> Figure:
+    """Draw every policy that has a score; the summaries are ordered, best first. With an oracle, draw gaps by task."""
     scored = [one for one in summaries if np.isfinite([i.value for i in one.by["network"].values()]).any()]
     styles = distinct_styles({one.policy: one.policy for one in scored})
     networks = list(scored[0].by["network"]) if scored else []
-    gaps = [one for one in played if np.isfinite(_gap(one)).any() and one.policy not in (NAME, *gap_from)]
-    tasks = list(dict.fromkeys(one.task.name for one in gaps))
+    gaps = [(one, one.measures["gap_closed"]) for one in played if "gap_closed" in one.measures]
+    tasks = list(dict.fromkeys(one.task.name for one, shares in gaps if np.isfinite(shares).any()))
     size = (20 if tasks else 13.5, 1.6 + max(2.6, 0.34 * len(scored), 0.3 * len(tasks)))
     figure = Figure(figsize=size, layout="constrained")
-    widths = (1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0, *([1.0] if tasks else []))
+    widths = [1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0, *([1.0] if tasks else [])]
     left, middle, right, *last = figure.subplots(1, len(widths), width_ratios=widths)
     step, at = min(0.16, 0.75 / max(len(scored), 1)), np.linspace(_LOWEST, _HIGHEST, _PROFILE_POINTS)
     for k, one in enumerate(scored):
@@ -44,21 +38,19 @@ def draw(
             own = profile([p for p in played if p.policy == one.policy], at)
             right.step(at, own, color=style.color, linewidth=style.width)
     names = [one.policy + ("" if one.complete else f" ({one.played} of {one.of})") for one in scored]
-    panels = [(left, names, "held-out tasks"), (middle, networks, "by network")]
-    policies = list(dict.fromkeys(one.policy for one in gaps))
+    score = "score (interquartile mean; 0 = reference, 1 = best known)"
+    panels = [(left, names, "held-out tasks", score), (middle, networks, "by network", score)]
+    policies = list(dict.fromkeys(one.policy for one, _ in gaps))
     for ax in last:
-        for one in gaps:
-            y = (policies.index(one.policy) - (len(policies) - 1) / 2) * min(0.16, 0.75 / len(policies))
-            y += tasks.index(one.task.name)
-            _point(ax, mean_interval(_gap(one), confidence), y, styles[one.policy], 6.0)
-        panels.append((ax, tasks, f"gap closed, {len(tasks)} of {len({one.task for one in played})} tasks"))
-    for ax, labels, title in panels:
+        for one, shares in ((one, shares) for one, shares in gaps if one.task.name in tasks):
+            place = (policies.index(one.policy) - (len(policies) - 1) / 2) * min(0.16, 0.75 / len(policies))
+            _point(ax, mean_interval(shares, confidence), tasks.index(one.task.name) + place, styles[one.policy], 6.0)
+        panels.append((ax, tasks, "gap closed by task", "share (0 = best baseline, 1 = oracle)"))
+    for ax, labels, title, meaning in panels:
         ax.set_yticks(range(len(labels)), labels)
         ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)
-        ax.set_xlabel("score (interquartile mean; 0 = reference, 1 = best known)")
+        ax.set_xlabel(meaning)
         ax.set_title(title, fontweight="bold", loc="left")
-    for ax in last:
-        ax.set_xlabel("share (0 = best baseline, 1 = oracle)")
     right.set(xlim=(_LOWEST, _HIGHEST), ylim=(0, 1.02), xlabel="score", ylabel="fraction of runs with a higher score")
     right.set_title("performance profiles", fontweight="bold", loc="left")
     for ax in figure.axes:
@@ -66,7 +58,7 @@ def draw(
         for value in (0, 1):
             ax.axvline(value, color="#bbbbbb", linewidth=0.9, zorder=1)
         polish(ax)
-    for ax, labels, _ in panels[1:]:
+    for ax, labels, *_ in panels[1:]:
         ax.grid(visible=False, axis="y")
         for y in range(1, len(labels)):
             ax.axhline(y - 0.5, color="#e6e6e6", linewidth=0.7)
@@ -77,10 +69,6 @@ def draw(
         handles.append(interval_key(confidence, count_text([len(one.ahead) for one in played])))
     legend_of(figure, handles)
     return figure
-
-
-def _gap(one: Played) -> Values:
-    return one.measures.get("gap_closed", np.array([np.nan]))
 
 
 def _point(ax: Axes, interval: Interval, y: float, style: Style, size: float, hollow: bool = False) -> None:

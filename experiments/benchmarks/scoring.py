@@ -136,7 +136,7 @@ def played_of(
             copied[once(states, number * _states(runs.get(task.reference, {}), suite))] = False
             others = [mean for other, mean in means.items() if policy_of(other) != policy_of(name)]
             scored, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
-            if NAME in runs:
+            if NAME in runs and name not in gap_from:
                 values["gap_closed"] = gap_closed(-mine.reshape(number, -1), below, oracle).ravel()
             found.append(
                 Played(task, name, values, scored, best, max(others, default=np.nan), int(copied.sum()), number)

@@ -100,7 +100,7 @@ class Benchmark(Measure):
             printed=scores,
             sentences=[*marks, text],
             numbers=numbers(played, summaries, confidence),
-            figure=draw(played, summaries, confidence, self.gap_from),
+            figure=draw(played, summaries, confidence),
             picture="Scores and performance profiles",
             written=written,
         )

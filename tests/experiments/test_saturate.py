@@ -183,7 +183,7 @@ def test_runs_stay_within_the_limits(words: tuple[str, ...], load: float) -> Non
 
 @pytest.mark.parametrize("traffic", ["uniform", "permutation"])
 def test_the_wait_is_that_of_the_queue_of_a_destination(traffic: str) -> None:
-    words = ("topology=hyperx_64", f"traffic={traffic}", "traffic.load=0.7", "traffic.packet_bytes=1024", *OPEN)
+    words = ("topology=fat_tree_64", f"traffic={traffic}", "traffic.load=0.7", "traffic.packet_bytes=1024", *OPEN)
     limits, without = limits_of(plain(*words)), limits_of(plain(*words, "router.latency_from=nic"))
     assert limits is not None
     assert without is not None
