@@ -9,7 +9,7 @@ better bounds (Garg & Koenemann, FOCS 1998).
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 _MOST_ENTRIES = 2e7  # channels x switches, in a matrix
 _WORK = 3e7  # entries of such matrices in a search of lengths, which has at most _ROUNDS rounds
 _ROUNDS = 200
+_SCALES = 33  # tried per choice of lengths
 _MINIMAL = ("minimal", "minimal_adaptive", "dimension_order")
 _GLOBAL_LENGTH = 100.0  # a minimal path of a Dragonfly has the fewest global hops, then the fewest local ones
 _SIZES = {"hyperx": "widths", "mesh": "sizes", "torus": "sizes"}  # parameters with the widths of a lattice
@@ -33,23 +34,6 @@ _PARTNERS = (
 )
 
 
-class Limits(NamedTuple):
-    """Bounds for every routing at the load of a run."""
-
-    accepted_load: float  # the accepted load is at most this
-    latency_ns: float  # the mean latency is at least this, if the network accepts the load
-
-
-class _Traffic(NamedTuple):
-    """A network with the matrix of a pattern."""
-
-    graph: ChannelGraph
-    at: NDArray[np.int64] | None  # see `_coordinates`
-    simulation: Simulation
-    demand: Floats  # [switches, switches] flits per flit time at load 1
-    senders: int  # number of terminals that send to a terminal, all with the same rate
-
-
 def bound_of(config: Mapping[str, Any]) -> float | None:
     """The highest load that the links can carry in a run; None without a known matrix, or for unequal links.
 
@@ -59,13 +43,13 @@ def bound_of(config: Mapping[str, Any]) -> float | None:
     return _bound(_text(config, "routing"))
 
 
-def limits_of(config: Mapping[str, Any]) -> Limits | None:
-    """The bounds of any routing at the load of a run; None as for `bound_of`.
+def limits_of(config: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The highest accepted load and the least mean latency in ns of any routing in a run; None as for `bound_of`.
 
-    The latency bound is the larger of two numbers. The first is the least mean latency of a fluid without queues whose
-    flow fits into the links. The second is the mean latency of the fastest paths, plus the mean wait for the channel to
-    the destination. The wait counts if all packets have one size, latency counts from generation, sources keep their
-    packets, and each cycle has an independent Bernoulli trial.
+    The latency holds if the network accepts the load. It is the larger of two numbers. The first is the least mean
+    latency of a fluid without queues whose flow fits into the links. The second is the mean latency of the fastest
+    paths, plus the mean wait for the channel to the destination. The wait counts if all packets have one size, latency
+    counts from generation, sources keep their packets, and each cycle has an independent Bernoulli trial.
     """
     return _limits(_text(config))
 
@@ -84,8 +68,8 @@ def _bound(text: str) -> float | None:
     topology, routing = config["topology"], str(config["routing"]["name"])
     if (found := _traffic(config)) is None:
         return None
-    graph, at, _, demand, _ = found
-    allowed = None
+    graph, _, demand, _ = found
+    at, allowed = _coordinates(topology), None
     if routing in _MINIMAL and (at is not None or topology["name"] in ("dragonfly", "fat_tree")):
         crossing = _crosses(topology, graph)
         allowed = _minimal(graph, np.where(crossing, _GLOBAL_LENGTH, 1.0))
@@ -93,24 +77,23 @@ def _bound(text: str) -> float | None:
             allowed &= _in_order(graph, at)
     paths = _Paths(graph, allowed)
     # No pattern here sends more to a terminal than one terminal sends.
-    return min(1.0, *(paths.bound(length, demand) for length in _tried(paths, demand, _lengths(topology, graph, at))))
+    return min(1.0, *(paths.bound(length, demand) for length in _tried(paths, demand, _lengths(topology, graph))))
 
 
 @lru_cache(maxsize=256)
-def _limits(text: str) -> Limits | None:
+def _limits(text: str) -> tuple[float, float] | None:
     config = json.loads(text)
     if (found := _traffic(config)) is None:
         return None
-    graph, at, simulation, demand, senders = found
-    load, paths = float(config["traffic"]["load"]), _Paths(graph, None)
-    lengths = _tried(paths, demand, _lengths(config["topology"], graph, at))
+    graph, simulation, demand, senders = found
+    router, traffic, facts, links = config["router"], config["traffic"], simulation.facts(), simulation.channels()
+    load, flits, paths = float(traffic["load"]), facts["packet_flits"], _Paths(graph, None)
+    lengths = _tried(paths, demand, _lengths(config["topology"], graph))
     accepted = min(paths.accepted(length, demand, load) for length in lengths) / graph.terminals
-    facts, links = simulation.facts(), simulation.channels()
-    router, traffic = config["router"], config["traffic"]
     # A packet that follows others may leave an output without these cycles (`hop_ns` in core/graph.cpp).
     wake = max(facts["wake_cycles"], 1) if router["output_buffer_flits"] else 0
     spared = wake + (router["vc_allocation"] != "with_switch")
-    hop_ns, flits = links["hop_ns"] - spared * facts["cycle_ns"], facts["packet_flits"]
+    hop_ns = links["hop_ns"] - spared * facts["cycle_ns"]
     between = links["terminal"] < 0  # ordered as in the graph
     ends = facts["hop_cycles"]["nic"] * facts["cycle_ns"] + hop_ns[~between].min() + (flits - 1) * facts["flit_time_ns"]
     free, fluid = paths.latency(hop_ns[between], demand, load)
@@ -121,12 +104,13 @@ def _limits(text: str) -> Limits | None:
         # Its mean wait in cycles is load (S - 1/n) / (2 (1 - load)). No schedule of equal packets on the last channel
         # has a smaller mean, and no packet reaches that channel earlier than on its fastest path.
         wait = load * (flits * facts["flit_cycles"] - 1 / senders) / (2 * (1 - load)) * facts["cycle_ns"]
-    return Limits(accepted, ends + max(fluid, free + wait))
+    return accepted, ends + max(fluid, free + wait)
 
 
-def _traffic(config: Mapping[str, Any]) -> _Traffic | None:
+def _traffic(config: Mapping[str, Any]) -> tuple[ChannelGraph, Simulation, Floats, int] | None:
+    """The network, a simulation of it with the pattern, and the results of `_demand`."""
     topology, traffic = config["topology"], config["traffic"]
-    graph, at = ChannelGraph(topology, None, config["seed"]), _coordinates(topology)
+    graph = ChannelGraph(topology, None, config["seed"])
     if core_failures(config) or graph.channels * graph.switches > _MOST_ENTRIES or traffic["load_step_loads"]:
         return None
     if traffic["name"] not in ("uniform", "adversarial", _HALVING, *_PARTNERS):
@@ -136,12 +120,12 @@ def _traffic(config: Mapping[str, Any]) -> _Traffic | None:
     simulation = Simulation({**sections, "traffic": at_once, "seed": config["seed"]})
     if len(np.unique(simulation.channels()["flit_time_ns"])) > 1:
         return None
-    return _Traffic(graph, at, simulation, *_demand(traffic, graph, at, simulation))
+    return graph, simulation, *_demand(traffic, graph, _coordinates(topology), simulation)
 
 
-def _lengths(topology: Mapping[str, Any], graph: ChannelGraph, at: NDArray[np.int64] | None) -> list[Floats]:
+def _lengths(topology: Mapping[str, Any], graph: ChannelGraph) -> list[Floats]:
     """Candidates for the lengths: all channels, global ones, those of a dimension, and those across its middle."""
-    arrays = graph.arrays()
+    arrays, at = graph.arrays(), _coordinates(topology)
     found = [np.ones(graph.channels)]
     if (crossing := _crosses(topology, graph)).any():
         found.append(crossing.astype(float))
@@ -206,25 +190,19 @@ class _Paths:
         return float(length.sum()) / work if work else np.inf
 
     def accepted(self, length: Floats, demand: Floats, load: float) -> float:
-        """The bound of some lengths for the accepted load, if some pairs may get less of their load than others.
+        """The bound of some lengths for the accepted flits of all terminals, if pairs may get parts of their load.
 
-        The dual objective is the sum of all lengths, plus the demand of each pair times 1 minus its distance if that is
-        positive. It is piecewise linear in the scale of the lengths. So the least one is at the inverse of a distance.
+        It is the sum of the lengths, plus the load of each pair times 1 minus its distance if that is positive.
         """
-        distance, (rows, columns) = self.distances(length)[0], np.nonzero(demand)
-        far, flits = distance[rows, columns], load * demand[rows, columns]
-        order = np.argsort(far)
-        far, flits = far[order], flits[order]
-        far, near = far[far > 0], flits[far == 0].sum()
-        flits = flits[len(flits) - len(far) :]
-        bounds = near + length.sum() / far + np.cumsum(flits) - np.cumsum(flits * far) / far
-        return float(min(bounds.min(initial=np.inf), near + flits.sum()))  # flits per flit time
+        far, flits = self.distances(length)[0][demand > 0], load * demand[demand > 0]
+        scales = 1 / np.quantile(far[far > 0], np.linspace(0, 1, _SCALES)) if far.any() else []  # each gives a bound
+        bounds = [scale * length.sum() + (flits * np.maximum(0, 1 - scale * far)).sum() for scale in (0.0, *scales)]
+        return float(min(bounds))
 
     def latency(self, hop_ns: Floats, demand: Floats, load: float) -> tuple[float, float]:
-        """Lower bounds for the mean time on the channels: without queues, and also with flows that fit into them.
+        """Lower bounds for the mean time on the channels: for any flows, and for flows that fit into the channels.
 
-        The lengths `wait` of the dual are the waiting times that make packets avoid full channels. They follow the
-        excess of the flow over the capacity (a subgradient).
+        The lengths `wait` follow the excess of the flow over the capacity (a subgradient of the dual).
         """
         wait = mean = np.zeros_like(hop_ns)
         bounds = []
