@@ -1,8 +1,4 @@
-"""The oracle of a task: the policy `flitgym` with the costs that a search on the task itself finds.
-
-The search plays other seeds than the runs that judge it. Together with the best baseline, the oracle is the scale for
-the gap that a policy closes: 0 is the best baseline, and 1 the oracle.
-"""
+"""The oracle of a task: the policy `flitgym` with the costs that a search on the task finds, with other seeds."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -62,18 +58,12 @@ class OracleKind(ExtendedKind):
         numbers = {"rounds": agent.rounds, "kept_after_rounds": kept, "files": {"policy": _FILE}}
         self.write(plain, directory, network_of(plain)[0], numbers)
 
-    def cost(self, plain: Mapping[str, Any]) -> float:
-        """See `Kind`."""
-        return super().cost(plain) * float(plain[NAME]["candidates"])
-
 
 ORACLES = OracleKind()
 
 
 def searcher(plain: Mapping[str, Any]) -> Any:
-    """The search of a run: an agent `policy_search` that starts from the costs of `flitgym`.
-
-    An episode of traffic takes the time of a run. Its second half gives the loss.
+    """The agent `policy_search` that starts from the costs of `flitgym`. An episode of traffic takes the time of a run.
 
     Raises:
         ConfigError: torch is not installed.
@@ -140,16 +130,11 @@ def baselines_of(trials: Sequence[Trial]) -> list[str]:
 
 
 def gap_closed(own: Values, baselines: Mapping[str, Values], oracle: Values) -> Values:
-    """The share of the gap between the best baseline and the oracle that a policy closes.
+    """The share of the gap between the best baseline (0) and the oracle (1) that a policy closes, [seeds].
 
-    Args:
-        own: Natural logarithms of a measure that is better if it is smaller, [seeds]. NaN stands for a missing run.
-        baselines: The same of each baseline. The best one has the least mean among those without a missing run.
-        oracle: The same of the oracle.
-
-    Returns:
-        [seeds] 0 is the best baseline, 1 the oracle. The gap is the mean over the seeds. All are NaN if the oracle is
-        less than 1 % better than the best baseline.
+    All arguments are natural logarithms of a measure that is better if it is smaller, [seeds], with NaN for a missing
+    run. The best baseline has the least mean among those without a missing run. The gap is the mean over the seeds. If
+    the oracle is less than 1 % better than the best baseline, all shares are NaN.
     """
     complete = [values for values in baselines.values() if np.isfinite(values).all()]
     best = min(complete, key=np.mean, default=np.full_like(own, np.nan))

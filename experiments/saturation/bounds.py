@@ -195,9 +195,11 @@ class _Paths:
         It is the sum of the lengths, plus the load of each pair times 1 minus its distance if that is positive.
         """
         far, flits = self.distances(length)[0][demand > 0], load * demand[demand > 0]
-        scales = 1 / np.quantile(far[far > 0], np.linspace(0, 1, _SCALES)) if far.any() else []  # each gives a bound
-        bounds = [scale * length.sum() + (flits * np.maximum(0, 1 - scale * far)).sum() for scale in (0.0, *scales)]
-        return float(min(bounds))
+        best = flits.sum()
+        for distance in np.quantile(far[far > 0], np.linspace(0, 1, _SCALES)) if far.any() else ():
+            # Every scale of the lengths gives a bound. The best one makes some distance 1.
+            best = min(best, length.sum() / distance + (flits * np.maximum(0, 1 - far / distance)).sum())
+        return float(best)
 
     def latency(self, hop_ns: Floats, demand: Floats, load: float) -> tuple[float, float]:
         """Lower bounds for the mean time on the channels: for any flows, and for flows that fit into the channels.
