@@ -143,9 +143,10 @@ def costs_of(layers: Layers, observation: str, tolls: Sequence[str]) -> dict[str
     """The costs of a policy that a search without a base has found, by feature or feature_toll."""
     features = features_of(observation)
     score = layers[0][0][1] if tolls else layers[0][0][0]
-    own = -score[len(features_of(observation, "general")) :]
-    paid = -layers[1][0][0, 2:-1] if tolls else []
-    return dict(zip([*features, *_tolls(tolls)], map(float, [*own, *paid]), strict=True))
+    costs = -score[len(features_of(observation, "general")) :]
+    if tolls:
+        costs = np.concatenate([costs, -layers[1][0][0, 2:-1]])
+    return dict(zip([*features, *_tolls(tolls)], map(float, costs), strict=True))
 
 
 def _tolls(features: Sequence[str]) -> list[str]:

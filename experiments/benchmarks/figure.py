@@ -42,9 +42,9 @@ def draw(played: Sequence[Played], summaries: Sequence[Summary], confidence: flo
     panels = [(left, names, "held-out tasks", score), (middle, networks, "by network", score)]
     policies = list(dict.fromkeys(one.policy for one, _ in gaps))
     for ax in last:
-        for one, shares in ((one, shares) for one, shares in gaps if one.task.name in tasks):
-            place = (policies.index(one.policy) - (len(policies) - 1) / 2) * min(0.16, 0.75 / len(policies))
-            _point(ax, mean_interval(shares, confidence), tasks.index(one.task.name) + place, styles[one.policy], 6.0)
+        for run, shares in ((run, shares) for run, shares in gaps if run.task.name in tasks and run.policy in styles):
+            place = (policies.index(run.policy) - (len(policies) - 1) / 2) * min(0.16, 0.75 / len(policies))
+            _point(ax, mean_interval(shares, confidence), tasks.index(run.task.name) + place, styles[run.policy], 6.0)
         panels.append((ax, tasks, "gap closed by task", "share (0 = best baseline, 1 = oracle)"))
     for ax, labels, title, meaning in panels:
         ax.set_yticks(range(len(labels)), labels)

@@ -32,7 +32,8 @@ def draw(
     cells: Sequence[Cell], panels: Mapping[str, Sequence[Panel]], styles: Mapping[str, Style], confidence: float
 ) -> Figure:
     """Draw every table: its panels by the first key of its points, with the styles in the order of the legend."""
-    tables = list(by_table(cells))
+    tables, measured = list(by_table(cells)), {cell.metric for cell in cells}
+    panels = {kind: [panel for panel in own if panel.metric in measured] for kind, own in panels.items()}
     # A policy without any finished run appears neither in the panels nor in the legend.
     present = {cell.policy for cell in cells if np.isfinite(cell.mean.value)}
     styles = {name: style for name, style in styles.items() if name in present}

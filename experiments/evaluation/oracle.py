@@ -76,13 +76,10 @@ def searcher(plain: Mapping[str, Any]) -> Any:
     layers, metadata = load_policy(shipped_policy(_POLICY))
     tolls = list(compose_root("train", shlex.split(metadata["trained_by"])[2:]).agent.tolls)
     population = min(_ROUND, plain[NAME]["candidates"])
-    config = Config(
-        **{key: metadata[key] for key in ("observation", "relation", "slots_by")},
-        slots=int(metadata["slots"]),
-        tolls=tolls,
-        start=costs_of(layers, metadata["observation"], tolls),
-        **{"spread": 0.5, "population": population, "elite": max(1, population // 4), "smoothing": 1.0},
-    )
+    given: dict[str, Any] = {key: metadata[key] for key in ("observation", "relation", "slots_by")}
+    given |= {"slots": int(metadata["slots"]), "tolls": tolls}
+    given |= {"spread": 0.5, "population": population, "elite": max(1, population // 4), "smoothing": 1.0}
+    config = Config(**given, start=costs_of(layers, given["observation"], tolls))
     run = plain["run"]
     world = World(world_sections(OmegaConf.create(dict(plain))))
     traffic_ns = None if "workload" in world.sections else run["warmup_ns"] + run["measure_ns"]

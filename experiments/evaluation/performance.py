@@ -43,11 +43,13 @@ class Performance(Comparison):
             Panel("accepted_load", "accepted load", "load", limit=_BOUNDS[0]),
             Panel("latency_mean_ns", "mean latency (ns)", "load", limit=_BOUNDS[1]),
             Panel("latency_p99_ns", "99th percentile of latency (ns)", "load"),
+            Panel(_GAP, _GAP_TITLE, "load", line=1),
         ),
         "workload": (
             Panel("comm_time_ns", "communication time (us)", "job", 1e-3),
             Panel("comm_time_ns", "communication time / reference", "job", None, line=1),
             Panel("finish_ns", "finish / reference", "job", None, line=1),
+            Panel(_GAP, _GAP_TITLE, "job", line=1),
         ),
     }
 
@@ -58,16 +60,14 @@ class Performance(Comparison):
             self.searches = oracle.searches_of(trials, self.given["oracle"])
             self.baselines = oracle.baselines_of(trials)
             self.policies.append(oracle.ORACLE)
-            gaps = {k: Panel(_GAP, _GAP_TITLE, x, line=1) for k, x in (("pattern", "load"), ("workload", "job"))}
-            self.panels = {kind: (*panels, gaps[kind]) for kind, panels in self.panels.items()}
         return trials
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """See `Comparison`."""
         if self.searches:
-            rows = with_gaps(rows, self.baselines, self.given["seeds"])
+            rows = found = with_gaps(rows, self.baselines, self.given["seeds"])
             runs = {(t.scenario.name, t.run.plain["traffic"]["load"], t.run.plain["seed"]): t.run for t in self.trials}
-            for row in (row for row in rows if row["workload.name"] == "none"):
+            for row in (row for row in found if row["workload.name"] == "none"):
                 plain = runs[row["scenario"], row["traffic.load"], row["seed"]].plain
                 row |= zip(_BOUNDS, limits_of(plain) or (None, None), strict=True)
         return self.compared(rows, points_of)
@@ -116,21 +116,21 @@ def with_gaps(rows: Sequence[Row], baselines: Sequence[str], seeds: Sequence[int
     The measure is the communication time of a job. Under traffic, it is the mean latency divided by the accepted
     fraction of the offered load, as in the search.
     """
-    rows, losses = [dict(row) for row in rows], dict[Any, dict[str, dict[int, float]]]()
-    for row in rows:
+    found, losses = [dict(row) for row in rows], dict[Any, dict[str, dict[int, float]]]()
+    for row in found:
         for point, numbers, metrics in points_of(row):
             time = numbers.get(metrics.get("comm_time_ns", metrics["latency_mean_ns"])) or np.nan
             part = 1.0 if "job" in point else numbers["accepted_load"] / row["traffic.load"]
             own = losses.setdefault(tuple(point.items()), {}).setdefault(row["policy"], {})
             own[row["seed"]] = np.log(time / part) if part else np.nan
-    for row in rows:
+    for row in found:
         for point, _, _ in list(points_of(row)):
             at = losses[tuple(point.items())]
             of = {name: np.array([runs.get(seed, np.nan) for seed in seeds]) for name, runs in at.items()}
             known, best = {name: of[name] for name in baselines if name in of}, of.get(oracle.NAME, np.array(np.nan))
             share = oracle.gap_closed(of[row["policy"]], known, best)[seeds.index(row["seed"])]
             row[f"jobs.{point['job']}.{_GAP}" if "job" in point else _GAP] = float(share)
-    return rows
+    return found
 
 
 def _defined(row: Row, packets: str) -> Row:
