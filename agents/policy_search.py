@@ -139,6 +139,16 @@ def features_of(observation: str, kind: str = "per_slot") -> list[str]:
     return [name for block in observation.split("+") for name in blocks[block]["facts"][kind]]
 
 
+def costs_of(layers: Layers, observation: str, tolls: Sequence[str]) -> dict[str, float]:
+    """The costs of a policy that a search without a base has found, by feature or feature_toll."""
+    features = features_of(observation)
+    score = layers[0][0][1] if tolls else layers[0][0][0]
+    costs = -score[len(features_of(observation, "general")) :]
+    if tolls:
+        costs = np.concatenate([costs, -layers[1][0][0, 2:-1]])
+    return dict(zip([*features, *_tolls(tolls)], map(float, costs), strict=True))
+
+
 def _tolls(features: Sequence[str]) -> list[str]:
     return [f"{name}_toll" for name in features]
 
@@ -230,6 +240,17 @@ class Agent:
             "decisions": float(self.decisions),
             **{f"cost.{name}": math.exp(value) for name, value in zip(self.costs, self.mean.tolist(), strict=True)},
         }
+
+    def keep_best(self, means: Sequence[Tensor], episodes: int) -> int:
+        """Continue with the best of some means, and return its number. Each plays new episodes of every world."""
+        losses = torch.zeros(len(means))
+        worlds = range(len(self.mixture.worlds))
+        for _ in range(episodes):
+            losses += torch.tensor([[self._play(logs, k)[0] for k in worlds] for logs in means]).mean(1)
+            self.next_seed += len(worlds)
+        best = int(losses.argmin())
+        self.mean = means[best]
+        return best
 
     def _best_of_references(self, pool: ThreadPoolExecutor) -> Tensor:
         """The least loss of all references in each world; infinite without references."""

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..metrics import Interval
+from ..metrics import Interval, mean_interval
 from ..plotting.drawing import Style, distinct_styles, interval_key, key_line, legend_of, polish
 from ..results.copies import count_text
 from .scoring import Played, Summary, profile
@@ -29,9 +29,12 @@ def draw(
     shown = [one for one in scored if one in first[:_MOST]]
     styles = distinct_styles({one.policy: one.policy for one in first})
     networks = list(scored[0].by["network"]) if scored else []
-    size = (13.5, 1.6 + max(2.6, 0.34 * len(scored), 0.6 * len(networks)))
+    gaps = [one for one in played if np.isfinite(one.measures.get("gap_closed", np.nan)).any()]
+    tasks = list(dict.fromkeys(one.task.name for one in gaps))  # with a gap to an oracle
+    size = (20 if tasks else 13.5, 1.6 + max(2.6, 0.34 * len(scored), 0.6 * len(networks), 0.4 * len(tasks)))
     figure = Figure(figsize=size, layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0))
+    widths = [1.0, min(0.55 + 0.16 * len(networks), 2.2), 1.0, *([1.0] if tasks else [])]
+    left, middle, right, *last = figure.subplots(1, len(widths), width_ratios=widths)
     step, at = min(0.16, 0.75 / max(len(shown), 1)), np.linspace(_LOWEST, _HIGHEST, _PROFILE_POINTS)
     for k, one in enumerate(scored):
         style = styles[one.policy]
@@ -41,26 +44,33 @@ def draw(
         style = styles[one.policy]
         for y, network in enumerate(networks):
             _point(middle, one.by["network"][network], y + (k - (len(shown) - 1) / 2) * step, style, 6.0)
+        for run in (run for run in gaps if run.policy == one.policy):
+            share, place = mean_interval(run.measures["gap_closed"], confidence), (k - (len(shown) - 1) / 2) * step
+            _point(last[0], share, tasks.index(run.task.name) + place, style, 6.0)
         if one.complete:  # profiles over different tasks do not compare
             own = profile([p for p in played if p.policy == one.policy], at)
             right.step(at, own, color=style.color, linewidth=style.width)
     names = [one.policy + ("" if one.complete else f" ({one.played} of {one.of})") for one in scored]
     left_out = f" ({len(scored) - len(shown)} policies left out)" if len(scored) > len(shown) else ""
-    for ax, labels, title in ((left, names, "held-out tasks"), (middle, networks, f"by network{left_out}")):
+    score = "score (interquartile mean; 0 = reference, 1 = best known)"
+    panels = [(left, names, "held-out tasks", score), (middle, networks, f"by network{left_out}", score)]
+    panels += [(ax, tasks, "gap closed by task", "share (0 = best baseline, 1 = oracle)") for ax in last]
+    for ax, labels, title, meaning in panels:
         ax.set_yticks(range(len(labels)), labels)
         ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)
-        ax.set_xlabel("score (interquartile mean; 0 = reference, 1 = best known)")
+        ax.set_xlabel(meaning)
         ax.set_title(title, fontweight="bold", loc="left")
     right.set(xlim=(_LOWEST, _HIGHEST), ylim=(0, 1.02), xlabel="score", ylabel="fraction of runs with a higher score")
     right.set_title("performance profiles", fontweight="bold", loc="left")
-    for ax in (left, middle, right):
+    for ax in figure.axes:
         ax.margins(x=0.05)
         for value in (0, 1):
             ax.axvline(value, color="#bbbbbb", linewidth=0.9, zorder=1)
         polish(ax)
-    middle.grid(visible=False, axis="y")
-    for y in range(1, len(networks)):
-        middle.axhline(y - 0.5, color="#e6e6e6", linewidth=0.7)
+    for ax, labels, *_ in panels[1:]:
+        ax.grid(visible=False, axis="y")
+        for y in range(1, len(labels)):
+            ax.axhline(y - 0.5, color="#e6e6e6", linewidth=0.7)
     handles = [key_line(styles[one.policy]) for one in shown]
     handles.append(Line2D([], [], color="#666666", marker="s", markerfacecolor="white", linestyle="none",
                           label="on the training tasks"))  # fmt: skip

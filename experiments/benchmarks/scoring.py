@@ -3,7 +3,7 @@
 Aggregates are interquartile means over tasks and seeds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evaluation.oracle import NAME, gap_closed
 from ..metrics import Interval, bootstrap_stratified, interquartile_mean
 from ..results.copies import once
 from .measures import NAMES, SCORED
@@ -34,7 +35,7 @@ class Played:
 
     task: Task
     policy: str
-    measures: Mapping[str, Values]  # by name
+    measures: Mapping[str, Values]  # by name; with an oracle also `gap_closed`
     ahead: Values  # natural logarithm of the factor by which the scored measure is better than that of the reference
     best: float  # mean `ahead` of the best known policy
     best_other: float  # the same for the best known policy among all others; NaN if there is none
@@ -75,6 +76,7 @@ class Summary:
     # Geometric mean over the tasks below saturation and with changes: the policy's mean latency divided by that of the
     # best known policy.
     latency_to_best: float
+    gap: Interval  # interquartile mean of the shares of the gap to the oracle
 
     @property
     def complete(self) -> bool:
@@ -98,11 +100,17 @@ def advantage(values: Values, reference: Values, more_is_better: bool) -> Values
     return logarithm if more_is_better else -logarithm
 
 
-def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], known: Iterable[Record]) -> list[Played]:
+def played_of(
+    suite: Suite,
+    policies: Sequence[str],
+    shown: Iterable[Record],
+    known: Iterable[Record],
+    gap_from: Collection[str] = (),
+) -> list[Played]:
     """The numbers of all policies, by task and then by policy. A policy without any run in a task has none.
 
     The records `known` of the reference and of the other baselines define the scale. A policy that is shown may have
-    the name of a recorded one.
+    the name of a recorded one. If an oracle is shown, the gap begins at the best baseline among `gap_from`.
     """
     own, scale = _by_policy(shown), _by_policy(known)
     found = []
@@ -115,6 +123,8 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
         # The best known policy has the highest mean among those with a value for every seed of the reference.
         full = {name: own[there] for name, own in ahead.items() if there.any() and np.isfinite(own[there]).all()}
         means = {name: float(np.mean(own)) for name, own in full.items()}
+        below = {name: -own for name, own in ahead.items() if name in gap_from}
+        oracle = -advantage(_values(runs.get(NAME, {}), suite, measure), reference, more)
         for name in dict.fromkeys(policy_of(one) for one in policies if one in runs):
             own_runs = [runs.get(one, {}) for one in policies if policy_of(one) == name]
             number, measured = len(own_runs), dict.fromkeys((measure, *NAMES))
@@ -126,6 +136,8 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
             copied[once(states, number * _states(runs.get(task.reference, {}), suite))] = False
             others = [mean for other, mean in means.items() if policy_of(other) != policy_of(name)]
             scored, best = np.where(copied, np.nan, mine), max(means.values(), default=np.nan)
+            if NAME in runs and name not in gap_from:
+                values["gap_closed"] = gap_closed(-mine.reshape(number, -1), below, oracle).ravel()
             found.append(
                 Played(task, name, values, scored, best, max(others, default=np.nan), int(copied.sum()), number)
             )
@@ -157,6 +169,7 @@ def summarise(
                 for value, of in strata.items()
             }
         below = [one for one in scored if one.task.kind in ("below", "changing")]
+        gaps = [one.measures["gap_closed"] for one in own if "gap_closed" in one.measures]
         held_out = [one for one in scored if one.task.set == "held_out" and np.isfinite(one.best_other)]
         behind = [(one.task, _ratio([one.best_other - one.ahead])) for one in held_out]
         close = [np.mean([ratio <= 1 + part for _, ratio in behind]) if behind else np.nan for part in _CLOSE]
@@ -171,6 +184,7 @@ def summarise(
                 within=tuple(map(float, close)),
                 worst=max(behind, key=itemgetter(1), default=None),
                 latency_to_best=_ratio([one.best - one.ahead for one in below]),
+                gap=bootstrap_stratified(gaps, interquartile_mean, confidence, resamples),
             )
         )
     return sorted(summaries, key=_rank)

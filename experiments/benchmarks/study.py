@@ -8,6 +8,7 @@ from typing import Any
 
 from ...configs import config_hash, unknown
 from ...simcore import ConfigError, __version__
+from ..evaluation import oracle
 from ..evaluation.cells import Row
 from ..evaluation.plan import Policy, Trial, plan
 from ..evaluation.study import Conclusions, Measure, Results, Study, check_numbers
@@ -40,6 +41,7 @@ class Benchmark(Measure):
         check_numbers(given["confidence"], resamples=given["resamples"])
         self.given, self.whole = given, load_suite(given["suite"])
         self.suite, self.runs_baselines = chosen(self.whole, given["tasks"]), given["baselines"] == "run"
+        self.seeds = self.suite.seeds
         self.label, policies = self.suite.id, policies_by_name(given["routings"])
         for policy in policies:
             # The scale uses the recorded results of a baseline's name.
@@ -52,11 +54,15 @@ class Benchmark(Measure):
         self.baselines = {policy.name for task in self.suite.tasks for policy in task.baselines}
         self.planned = _plan(self.suite, policies, study.directory)
         self.trials = [trial for trial in self.planned if self.runs_baselines or trial.policy in policies]
+        self.gap_from: list[str] = []  # the baselines at whose best one the gap begins
+        if given["oracle"]:
+            self.searches = oracle.searches_of(self.planned, given["oracle"])
+            self.gap_from = oracle.baselines_of(self.planned)
         recorded = read_records(self.whole.results)
         if given["record"]:
             read_records(Path(given["record"]))  # an existing file must hold records
         self.notes, self.kept = ([], []) if self.runs_baselines else self._fitting(recorded)
-        if not self.trials and not self.kept:
+        if not self.trials and not self.kept and not self.searches:
             raise CommandError(f"{'; '.join(self.notes)}, or give routing=...")
 
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
@@ -77,11 +83,12 @@ class Benchmark(Measure):
         known = [record for record in new if record.policy in self.baselines] if self.runs_baselines else self.kept
         shown = merged(known, new)
         names = list(dict.fromkeys([*self.asked, *(record.policy for record in shown)]))
-        played = played_of(suite, names, shown, known)
+        played = played_of(suite, names, shown, known, self.gap_from)
         summaries = summarise(played, suite.tasks, names, confidence, given["resamples"])
         written = [Path(given["record"])] if given["record"] else []
         for path in written:
-            write_records(path, _ordered(merged(read_records(path), new), self.whole))
+            kept = [record for record in new if record.policy != oracle.NAME]
+            write_records(path, _ordered(merged(read_records(path), kept), self.whole))
         text = caption(suite, len(self.whole.tasks), played, confidence)
         marks, cells = footnotes(summaries), task_cells(played, confidence)
         scores = score_tables(summaries, costs_of(self.planned))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.cells import Cell
+from ..evaluation.oracle import MEANING, NAME
 from ..evaluation.tables import Table
 from ..metrics import Interval, mean_interval
 from ..terminal.tables import MISSING, interval_columns, interval_text
@@ -48,6 +49,8 @@ def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: floa
         f" cost: multiplications of a decision among {CANDIDATES} candidates, and bytes of weights, tables and other "
         "state in a router, on the first network that a policy can play."
     )
+    if any(one.policy == NAME for one in played):
+        text += MEANING
     if seeds == 1:
         return f"{text} One seed gives no intervals."
     text += f" Brackets hold the {100 * confidence:.12g} % interval over seeds (bootstrap, stratified by task)."
@@ -82,6 +85,7 @@ def overview(summaries: Sequence[Summary]) -> Table:
         "tasks": [
             f"{one.played} of {one.of}" + (f", {one.unscored}{_UNSCORED}" if one.unscored else "") for one in summaries
         ],
+        "gap closed": [interval_text(one.gap, "{:.2f}") for one in summaries],
         "latency / best known": [
             MISSING if np.isnan(one.latency_to_best) else f"{one.latency_to_best:.3f}" for one in summaries
         ],
@@ -105,7 +109,7 @@ def task_cells(played: Sequence[Played], confidence: float) -> list[Cell]:
         task, values = one.task, {"score": one.scores, **one.measures}
         title = f"{task.network}, {TITLES[task.kind]}"
         point = {"network": title, "task": task.id, "set": TITLES[task.transfer]}
-        for name in _SHOWN[task.kind]:
+        for name in (*_SHOWN[task.kind], *("gap_closed" for _ in [0] if "gap_closed" in values)):
             mean, gaps = mean_interval(values.get(name, one.ahead * np.nan), confidence), _gaps(one, name)
             cell = Cell(one.policy, point, name, mean, seeds=one.ahead.size - gaps, missing=gaps)
             found.setdefault(title, []).append(cell)
@@ -129,6 +133,7 @@ def numbers(played: Sequence[Played], summaries: Sequence[Summary], confidence: 
         of = {"policy": summary.policy}
         for key, intervals in summary.by.items():
             lines += [{**of, key: which, "metric": "score_iqm", **_ends(own)} for which, own in intervals.items()]
+        lines += [{**of, "metric": "gap_closed_iqm", **_ends(own)} for own in [summary.gap] if np.isfinite(own.value)]
         shares = zip(("within_2", "within_5"), summary.within, strict=True)
         for name, value in (("latency_to_best", summary.latency_to_best), *shares):
             lines.append({**of, "metric": name, **_ends(Interval(value, np.nan, np.nan))})

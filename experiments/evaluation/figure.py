@@ -19,6 +19,7 @@ from .tables import Panel, by_table
 _SATURATED = 0.95
 _TIMES = ("latency", "comm_time", "finish")  # beginnings of the metrics that may have a logarithmic axis
 _LOG_FROM = 3.0  # ratio of the largest to the smallest value from which the axis is logarithmic
+_LEAST_GAP_CLOSED = -1.0  # lower shares of the gap are drawn there
 _DECADE = 10
 _TICKS_OF_A_DECADE = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # if the axis spans less than a decade
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches
@@ -31,7 +32,8 @@ def draw(
     cells: Sequence[Cell], panels: Mapping[str, Sequence[Panel]], styles: Mapping[str, Style], confidence: float
 ) -> Figure:
     """Draw every table: its panels by the first key of its points, with the styles in the order of the legend."""
-    tables = list(by_table(cells))
+    tables, measured = list(by_table(cells)), {cell.metric for cell in cells}
+    panels = {kind: [panel for panel in own if panel.metric in measured] for kind, own in panels.items()}
     # A policy without any finished run appears neither in the panels nor in the legend.
     present = {cell.policy for cell in cells if np.isfinite(cell.mean.value)}
     styles = {name: style for name, style in styles.items() if name in present}
@@ -65,6 +67,8 @@ def draw(
 def _numbers(cells: Sequence[Cell], factor: float | None) -> NDArray[np.float64]:
     values = [cell.ratio if factor is None else cell.mean for cell in cells]
     numbers: NDArray[np.float64] = np.array(values, dtype=float).reshape(-1, 3) * (factor or 1)
+    if cells and cells[0].metric == "gap_closed":
+        numbers = np.maximum(numbers, _LEAST_GAP_CLOSED)
     return numbers
 
 
@@ -85,6 +89,9 @@ def _curves(ax: Axes, cells: Sequence[Cell], panel: Panel, styles: Mapping[str, 
                 linestyle="none", zorder=above,
             )  # fmt: skip
         draw_intervals(ax, x, y, style, shaded=len(loads) > 1)
+        limits = [cell.mean.value for cell in cells if (cell.metric, cell.policy) == (panel.limit, policy)]
+        if len(limits) == len(x):
+            ax.plot(x, limits, marker="_" if len(x) == 1 else None, markersize=20, zorder=2, **_BOUND)
     if panel.metric == "accepted_load":
         # The diagonal: all of the offered load is accepted.
         ax.plot([0, loads[-1]], [0, loads[-1]], color="#bbbbbb", linewidth=0.9, zorder=1)
@@ -127,7 +134,9 @@ def _points(ax: Axes, cells: Sequence[Cell], panel: Panel, styles: Mapping[str, 
 def _scale(ax: Axes, cells: Sequence[Cell], panel: Panel) -> None:
     values = _numbers(cells, panel.factor)[:, 0]
     values = values[np.isfinite(values)]
-    if panel.metric.startswith(_TIMES) and values.size and values.max() > _LOG_FROM * values.min() > 0:
+    if panel.metric == "gap_closed":
+        ax.set_ylim(_LEAST_GAP_CLOSED - 0.1, values.max(initial=1.0) + 0.2)
+    elif panel.metric.startswith(_TIMES) and values.size and values.max() > _LOG_FROM * values.min() > 0:
         latency_axis(ax)
         if values.max() < _DECADE * values.min():
             ax.yaxis.set_major_locator(LogLocator(subs=_TICKS_OF_A_DECADE))

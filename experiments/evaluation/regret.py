@@ -71,6 +71,8 @@ class Regret(Comparison):
         given = self.given
         if given["workloads"]:
             raise CommandError("workload: the regret is measured under traffic; leave the workload out")
+        if given["oracle"]:
+            raise CommandError("oracle: it finds the scale of measure=performance; leave it out")
         check(given["regret"])
         return [replace(trial, run=REGRETS.planned(trial.run, given["regret"])) for trial in super().planned()]
 

@@ -3,6 +3,7 @@
 A measure plans the runs and draws the conclusions; all other steps are the same for every measure.
 """
 
+import itertools
 import shlex
 import sys
 from abc import ABC, abstractmethod
@@ -28,6 +29,7 @@ from ..running.sweep import collect
 from ..terminal.commandline import CommandError, by_hydra, past_hydra, relative, run_command
 from ..terminal.tables import console, study_page, write_csv
 from .cells import Cell, Measured, Row, cells_of, tidy
+from .oracle import judged
 from .plan import Trial, check_axis, plan, play, policies_of, scenarios_of
 from .tables import Panel, Table, footnote, in_markdown, print_tables, tables_of
 
@@ -72,8 +74,10 @@ class Measure(ABC):
     name: ClassVar[str]  # of the files
     silent: ClassVar[Sequence[str]] = ()  # kinds of warnings that are expected
     trials: Sequence[Trial]  # every run
+    seeds: Sequence[int]
     notes: Sequence[str] = ()  # warnings about the plan
     label: str = ""  # of the progress bar; empty: the name
+    searches: Sequence[Trial] = ()  # searches of oracles, whose runs join `trials` when the searches have ended
 
     @abstractmethod
     def __init__(self, given: Mapping[str, Any], study: Study) -> None: ...
@@ -92,7 +96,7 @@ class Comparison(Measure):
     panels: ClassVar[Mapping[str, Sequence[Panel]]]
 
     def __init__(self, given: Mapping[str, Any], study: Study) -> None:
-        self.given, self.study = given, study
+        self.given, self.study, self.seeds = given, study, given["seeds"]
         self.policies = policies_of(given["routings"])
         workloads = scenarios_of("workload", given.get("workloads") or [], given.get("workload") or {})
         entries = given["patterns"]
@@ -237,9 +241,14 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
     results: dict[Path, dict[str, Any]] = {}
     failures: list[str] = []
     try:
+        if planned.searches:
+            searched, failures = play(planned.searches, command, "oracle", given["workers"], launcher, planned.silent)
+            found = [judged(one, planned.seeds) for one in planned.searches if one.run.directory in searched]
+            planned.trials = trials = [*trials, *itertools.chain(*found)]
         if trials:
             label = planned.label or planned.name
-            results, failures = play(trials, command, label, given["workers"], launcher, planned.silent)
+            results, failed = play(trials, command, label, given["workers"], launcher, planned.silent)
+            failures = [*failures, *failed]
             if not results:
                 raise CommandError("no run finished:\n" + "\n".join(failures))
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.learning.abandonment import RoundAbandonedError
-from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, features_of
+from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, costs_of, features_of
 from flitgym.configs.policies import shipped_policy
 from flitgym.env.experience.world import Mixture
 from flitgym.simcore._policy_file import load_policy
@@ -51,6 +51,26 @@ def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch
     layer, _ = agent.policy()[0]
     assert np.allclose(layer[0, : first_slot(agent)], 0)  # features that are the same for all slots have no cost
     assert np.allclose(np.log(-layer[0, first_slot(agent) :]), goal, atol=0.5)
+
+
+def test_it_keeps_the_best_of_some_means(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
+    means = [torch.full_like(agent.mean, value) for value in (2.0, 0.5, 1.0)]
+    played: list[int] = []
+    monkeypatch.setattr(agent, "_play", lambda logs, k: (played.append(agent.next_seed + k), (float(logs[0]), 1))[1])
+    assert agent.keep_best(means, 3) == 1
+    assert agent.mean is means[1]
+    assert sorted(set(played)) == list(range(min(played), min(played) + 6))  # 3 episodes of 2 worlds, for all means
+    assert len(played) == 18
+
+
+@pytest.mark.parametrize("tolls", [[], ["lost", "queued"]])
+def test_the_costs_of_a_policy_are_read_from_its_layers(mixture: Mixture, tolls: list[str]) -> None:
+    agent = Agent(Config(**_SMALL, tolls=tolls), mixture, rounds=1, seed=1)
+    agent.mean = torch.tensor(np.random.default_rng(1).normal(size=len(agent.costs)))
+    found = costs_of(agent.policy(), agent.config.observation, tolls)
+    assert list(found) == agent.costs
+    assert np.log(list(found.values())) == pytest.approx(agent.mean.numpy(), abs=1e-5)
 
 
 def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:

@@ -70,6 +70,23 @@ def test_the_reference_is_0_and_the_best_known_is_1() -> None:
     assert np.exp(made["new"].best - made["new"].ahead) == pytest.approx([0.25, 0.25])
 
 
+def test_the_gap_to_an_oracle_is_that_of_the_scored_measure() -> None:
+    values = {"reference": [0.2, 0.2], "best": [0.4, 0.4], "file": [0.6, 0.6], "new#1": [0.5, 0.5], "new#2": [0.4, 0.8]}
+    shown = records({("a", name): own for name, own in {**values, "oracle": [0.8, 0.8]}.items()}, "accepted_load")
+    suite = Suite("s", 1, "", SEEDS, (task("a", "above"),), Path())
+    known = [record for record in shown if record.policy in ("reference", "best", "file")]
+    names = [*values, "oracle"]
+    made = played_of(suite, names, shown, known, ["reference", "best"])
+    gaps = {one.policy: one.measures["gap_closed"] for one in made if "gap_closed" in one.measures}
+    assert gaps["new"] == pytest.approx([math.log2(1.25)] * 2 + [0, 1])
+    assert gaps["oracle"] == pytest.approx([1, 1])
+    assert set(gaps) == {"file", "new", "oracle"}
+    summary = next(one for one in summarise(made, [task("a", "above")], names) if one.policy == "oracle")
+    assert summary.gap.value == pytest.approx(1)
+    figure = draw(made, summarise(made, [task("a", "above")], names), 0.95)
+    assert figure.axes[-1].get_title(loc="left") == "gap closed by task"
+
+
 def test_more_accepted_load_is_better() -> None:
     values = {"reference": [0.2, 0.2], "best": [0.8, 0.8], "other": [0.1, 0.1]}
     made = of_one_task(values, ["reference", "best"], "above")

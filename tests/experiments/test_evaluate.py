@@ -14,6 +14,7 @@ from flitgym.configs.composition import compose_root
 from flitgym.experiments.evaluate import measure_of
 from flitgym.experiments.evaluation.cells import Cell, cells_of
 from flitgym.experiments.evaluation.figure import draw
+from flitgym.experiments.evaluation.oracle import gap_closed
 from flitgym.experiments.evaluation.performance import Performance, points_of
 from flitgym.experiments.evaluation.plan import Scenario, Trial, plan, policies_of, refused, routing_of, scenarios_of
 from flitgym.experiments.evaluation.study import Study, conduct
@@ -22,6 +23,7 @@ from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.tables import study_page
+from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
 SEEDS = (1, 2, 3, 4)
@@ -298,6 +300,55 @@ def test_an_evaluation(command: Command, tmp_path: Path) -> None:
     assert "18 runs, 12 finished before" in again.stderr
     assert "evaluation.md and its tables were those of: flitgym evaluate" in again.stderr
     assert {line["ratio"] for line in table(folder) if line["policy"] == "eager" and float(line["mean"])} == {"1.0"}
+
+
+def test_the_gap_begins_at_the_best_baseline_and_ends_at_the_oracle() -> None:
+    baselines = {"far": np.log([900.0, 900.0]), "best": np.log([400.0, 200.0]), "failed": np.array([np.nan, 0])}
+    oracle = np.log([200.0, 100.0])
+    expected = {(400.0, 200.0): 0, (200.0, 100.0): 1, (100.0, 50.0): 2, (800.0, 400.0): -1, (400 / 2**0.5, 200): 0.25}
+    for own, share in expected.items():
+        assert gap_closed(np.log(own), baselines, oracle).mean() == pytest.approx(share)
+    assert np.isnan(gap_closed(np.log([100.0, 50.0]), baselines, baselines["best"] - 0.005)).all()
+    assert np.isnan(gap_closed(np.log([100.0, 50.0]), {"failed": baselines["failed"]}, oracle)).all()
+
+
+def test_the_oracle_is_found_before_its_runs(command: Command, tmp_path: Path) -> None:
+    job = "{name: lu, workload: pair, params: {target: lu, background: ur, target_params: {nz: 20}, scale: 0.01}}"
+    arguments = [
+        *("routing=minimal,flitgym", "traffic=adversarial", "traffic.load=0.3", "seed=1,2", f"workloads=[{job}]"),
+        *("run.warmup_ns=4000", "run.measure_ns=4000", "topology=dragonfly_72", "workload.size_scale=0.1"),
+    ]
+    done = command("evaluate", *arguments, "oracle=2")
+    assert done.returncode == 0, done.stderr
+    assert "oracle: 2 runs, 0 finished before" in done.stderr
+    folder = tmp_path / "results" / "evaluation"
+    lines = {(line["policy"], line["metric"]): line for line in table(folder) if line["pattern"]}
+    share = {policy: float(lines[policy, "gap_closed"]["mean"]) for policy in ("minimal", "flitgym", "oracle")}
+    assert (share["minimal"], share["oracle"]) == (0, pytest.approx(1))
+    assert 0.5 < share["flitgym"] < 1.5
+    assert float(lines["oracle", "latency_mean_ns"]["mean"]) > float(lines["oracle", "latency_bound_ns"]["mean"]) > 600
+    searched = [path.parent for path in folder.glob("*/policy.safetensors")]
+    assert {row["routing.path"] for row in read_rows(folder / "rows.parquet") if row["policy"] == "oracle"} == {
+        str(path / "policy.safetensors") for path in searched
+    }
+    again = command("evaluate", *arguments, "oracle=2")
+    assert "oracle: 2 runs, 2 finished before" in again.stderr
+    assert "evaluation: 12 runs, 12 finished before" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["oracle=1"], "1 is not a number of candidates"),
+        (["oracle=2", "routings=[flitgym]"], "add a routing that plays no file"),
+        (["oracle=2", "routings=[{name: oracle, routing: ugal}]"], "give yours another name"),
+        (["oracle=2", "measure=regret"], "leave it out"),
+    ],
+)
+def test_a_wrong_oracle_is_refused(words: list[str], message: str, tmp_path: Path) -> None:
+    config = compose_root("evaluate", ["loads=[0.1]", *words])
+    with pytest.raises((CommandError, ConfigError), match=message):
+        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
 
 
 def test_workloads_alone_run_no_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

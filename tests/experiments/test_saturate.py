@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import compose
@@ -17,9 +18,10 @@ from flitgym.experiments.plotting.drawing import distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.saturation import search
-from flitgym.experiments.saturation.bounds import bound_of
+from flitgym.experiments.saturation.bounds import bound_of, limits_of
 from flitgym.experiments.saturation.search import bisect
 from flitgym.experiments.saturation.study import Saturation, meaning, points_of, with_brackets
+from flitgym.simcore import ChannelGraph
 from omegaconf import OmegaConf
 
 HYPERX = "topology=hyperx_64"
@@ -104,11 +106,95 @@ def test_the_busiest_channel_of_a_simulation_has_the_load_of_the_bound(pattern: 
         ("traffic=random_neighbors", HYPERX, "routing=ugal"),  # a random matrix
         ("failures.links=1", HYPERX, "routing=ugal"),
         ("router.link_bandwidth_gb_per_s_global=1", "topology=dragonfly_72", "routing=par"),
-        ("topology=polarfly_q7", "routing=minimal"),
+        ("traffic=hotspot", "topology=polarfly_q7"),
     ],
 )
 def test_other_cases_have_no_bound(words: tuple[str, ...]) -> None:
     assert bound_of(plain(*words)) is None
+
+
+GRAPH = ("topology=random_regular", "topology.routers=16", "topology.degree=3", "topology.terminals_per_router=2",
+         "topology.graph_seed=3")  # fmt: skip
+OPEN = ("router=input_queued", "router.latency_from=generation", "router.source_backlog=kept", "routing=ugal")
+
+
+@pytest.mark.parametrize("load", [0.2, 0.7])
+@pytest.mark.parametrize("words", [(*GRAPH, "topology.terminals_per_router=1"), RING, (HYPERX,)])
+def test_limits_are_close_to_the_optimum_of_linear_programs(words: tuple[str, ...], load: float) -> None:
+    """Multi-commodity flows of the whole pattern with the least latency, and of as many flits as possible."""
+    optimize, sparse = pytest.importorskip("scipy.optimize"), pytest.importorskip("scipy.sparse")
+    config = plain(*words, *OPEN, "traffic=bit_complement", f"traffic.load={load}")
+    graph = ChannelGraph(config["topology"])
+    arrays, n, m = graph.arrays(), graph.switches, graph.channels
+    host = arrays["terminal_switch"].astype(int)
+    demand = np.zeros((n, n))
+    np.add.at(demand, (host[::-1], host), load)
+    tail, head = (np.eye(n)[arrays[end]] for end in ("from", "to"))
+    # Variables: flow of each destination over each channel, and flow of each pair. Other switches conserve flow.
+    keep = [np.arange(n) != d for d in range(n)]
+    flow = sparse.block_diag([(tail - head).T[rows] for rows in keep])
+    pairs = sparse.block_diag([-np.eye(n)[rows] for rows in keep])
+    equal = sparse.hstack([flow, pairs], format="csr")
+    links = sparse.hstack([*[sparse.identity(m)] * n, sparse.csr_matrix((m, n * n))], format="csr")
+
+    def solved(least: float, cost: float, gain: float) -> Any:
+        bounds = [(0, None)] * (n * m) + [(least * rate, rate) for rate in demand.T.ravel()]
+        objective = np.repeat([cost, -gain], [n * m, n * n])
+        right = np.zeros(equal.shape[0])
+        return optimize.linprog(objective, links, np.ones(m), equal, right, bounds, method="highs")
+
+    limits = limits_of(config)
+    assert limits is not None
+    accepted = -solved(0, 0, 1).fun / len(host)
+    assert accepted * (1 - 1e-9) <= limits[0] <= 1.05 * accepted
+    whole = solved(1, 11, 0)  # a hop takes 11 ns
+    if whole.status == 0:
+        latency = 3 + whole.fun / demand.sum()
+        assert 0.97 * latency <= limits[1] <= latency * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("words", "load"),
+    [
+        ((*RING, "traffic=tornado"), 0.6),  # 3 hops in one direction and 5 in the other: 8/15
+        ((*GRAPH, "traffic=permutation"), 0.8),
+        ((*GRAPH, "traffic=random_bisection"), 0.9),
+        ((HYPERX, "traffic=urb_x"), 0.6),
+        (("topology=dragonfly_72", "traffic=adversarial"), 0.7),
+        (("topology=slim_fly", "topology.q=5", "traffic=adversarial"), 0.6),
+        (("topology=polarfly_q7", "topology.q=5", "traffic=bit_complement"), 0.9),
+        (("topology=fat_tree_64", "traffic=uniform"), 0.5),
+    ],
+)
+def test_runs_stay_within_the_limits(words: tuple[str, ...], load: float) -> None:
+    for at in (load, 0.1):
+        config = compose([*words, *OPEN, f"traffic.load={at}"])
+        limits = limits_of(plain(*words, *OPEN, f"traffic.load={at}"))
+        assert limits is not None
+        simulation = prepare(config)
+        simulation.run(20_000)
+        simulation.begin_window()
+        simulation.run(20_000)
+        simulation.end_window()
+        found = simulation.statistics()
+        assert found["accepted_load"] <= 1.02 * limits[0]  # the traffic is random
+        assert found["packet_latency_mean_ns"] >= 0.995 * limits[1]
+
+
+@pytest.mark.parametrize("traffic", ["uniform", "permutation"])
+def test_the_wait_is_that_of_the_queue_of_a_destination(traffic: str) -> None:
+    words = ("topology=fat_tree_64", f"traffic={traffic}", "traffic.load=0.7", "traffic.packet_bytes=1024", *OPEN)
+    limits, without = limits_of(plain(*words)), limits_of(plain(*words, "router.latency_from=nic"))
+    assert limits is not None
+    assert without is not None
+    service = 8  # flits of 128 bytes, and a cycle of 1 ns per flit
+    senders = 63 if traffic == "uniform" else 1
+    arrivals = np.random.default_rng(1).binomial(senders, 0.7 / service / senders, 2_000_000)
+    work = waited = 0
+    for number in arrivals.tolist():
+        waited += number * work + service * number * (number - 1) // 2
+        work = max(0, work + service * number - 1)
+    assert limits[1] - without[1] == pytest.approx(waited / arrivals.sum(), rel=0.03)
 
 
 # --- The search ------------------------------------------------------------------------------------------------------
