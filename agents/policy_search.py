@@ -1,4 +1,4 @@
-"""Cross-entropy search for a policy with few parameters. Whole runs are judged, not single decisions.
+"""Evolution strategy for a policy with few parameters. Whole runs are judged, not single decisions.
 
 The delay of a decision does not show what a detour costs other packets. If a job floods the network, a detour is faster
 for its own packet, but it fills the buffers of links that other packets need. So each candidate policy plays whole
@@ -9,8 +9,7 @@ the costs. Non-minimal paths may pay a further cost for a feature (`tolls`), whi
 delay that a detour causes other packets grows with the time lost on its links (marginal-cost pricing: Beckmann,
 McGuire, Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
 
-    Rubinstein, Methodology and Computing in Applied Probability 1 (1999)   draw, keep the elite, fit, draw again
-    Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
+    Ros and Hansen, PPSN X (2008)                                           sep-CMA-ES: a step and a scale per cost
     Kelly, Maulloo, Tan, J. Oper. Res. Soc. 49 (1998)                       proportional fairness: the sum of log rates
 
 The loss of an episode with jobs is the mean over its jobs of log(communication time per flit received). So a slowdown
@@ -18,10 +17,9 @@ of 10 % weighs the same for a small job and for the job that floods the network.
 the list is done, or after `episode_ns`; an unfinished job counts with the time since its start. The loss of an episode
 with traffic is log(mean latency / accepted part of the load) in the second half of the episode.
 
-All candidates of a round play the same episodes (common random numbers), and one candidate is the present mean. Known
-routings may play the episodes, too (`references`), with their default parameters and empty tables. A candidate's excess
-loss over the best reference is multiplied by `harm_weight` and added to its loss. Otherwise gains in some worlds could
-outweigh a large loss in another world.
+All candidates of a round play the same episodes (common random numbers), and one candidate is the present mean. In a
+world, a candidate gains or loses at most `limit` against the median candidate. Otherwise a saturated world, where
+latencies differ by factors, would outweigh all others.
 
 See docs/agents/policy_search.md for results.
 """
@@ -54,6 +52,8 @@ from .policy.score_layers import LONGER, MOST_TOLLED, added, cost_layers, hidden
 
 _CHUNK_NS = 5000  # simulated time between two checks for the end of the first job and for `abandon()`
 _MOST_COST = 1e6
+_MOST_LOSS = 1e3
+_MOST_LOG = math.log(_MOST_COST)
 
 
 @dataclass
@@ -73,14 +73,10 @@ class Config:
     base: str | None = None
     # search
     start: dict[str, float] = field(default_factory=dict)  # first costs, by feature or feature_toll; default 1
-    # routings of the core, with default parameters and empty tables
-    references: list[str] = field(default_factory=list)
-    harm_weight: float = 1.0  # weight of a candidate's excess loss over the best reference, added to its loss
-    spread: float = 0.7  # first standard deviation of the logarithms of the costs
-    min_spread: float = 0.1  # lower bound of the standard deviation
+    limit: float = 0.25  # most difference of a candidate's loss from the median candidate's that counts in a world
+    spread: float = 0.7  # first standard deviation of the logarithms of the costs; 0: the search keeps its start
     population: int = 12  # candidates per round, the mean included
     elite: int = 4  # best candidates, to which the next mean and spread are fitted
-    smoothing: float = 0.7  # weight of the fit against the previous mean and spread
     episode_ns: float = 2000000  # the longest episode, in worlds that do not set their own
     threads: int = 1  # episodes that run at the same time; 0 = one per core. The result does not depend on it
 
@@ -88,11 +84,9 @@ class Config:
         check(
             self,
             spread=(0, 10),
-            min_spread=(0, 10),
             population=(2, 4096),
-            elite=(1, 4096),
-            smoothing=(0, 1),
-            harm_weight=(0, _MOST_COST),
+            elite=(1, 4095),
+            limit=(1e-3, _MOST_COST),
             episode_ns=(1, 1e12),
             threads=(0, 1024),
         )
@@ -100,8 +94,8 @@ class Config:
             raise ConfigError(
                 "agent.network, agent.hidden: policy_search builds its own network; leave them at slots and []"
             )
-        if self.elite > self.population:
-            raise ConfigError(f"agent.elite: {self.elite} is more than agent.population={self.population}")
+        if self.elite >= self.population:
+            raise ConfigError(f"agent.elite: {self.elite} is not below agent.population={self.population}")
         general, features = (features_of(self.observation, kind) for kind in ("general", "per_slot"))
         for name in self.tolls:
             if name not in general + features:
@@ -119,6 +113,7 @@ class Config:
                 raise ConfigError(f"agent.start.{name}: {cost} is outside {1 / _MOST_COST:g} .. {_MOST_COST:g}")
 
 
+_DISTRIBUTION = ("mean", "step", "scale", "path", "path_in_steps")
 _PARAMETERS = ("network", "hidden", "observation", "relation", "slots", "slots_by")
 
 
@@ -175,7 +170,9 @@ class Agent:
                 )
         costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.costs], dtype=torch.float64)
         self.mean = costs.log()  # mean of the logarithms of the costs
-        self.spread = torch.full_like(self.mean, config.spread)
+        self.step = torch.tensor(config.spread, dtype=torch.float64)
+        # Standard deviations in steps, and the paths of the mean in standard deviations and in steps
+        self.scale, self.path, self.path_in_steps = (torch.ones_like(self.mean) * x for x in (1.0, 0.0, 0.0))
         self.generator = torch.Generator().manual_seed(seed)
         self.round = self.decisions = 0
         self._abandoned = threading.Event()
@@ -190,12 +187,6 @@ class Agent:
     def _simulation(self, k: int, seed: int) -> Simulation:
         return self.mixture.worlds[k].simulation({**self._routing, "name": "policy"}, seed)
 
-    def _reference(self, name: str, k: int, seed: int) -> Simulation:
-        try:
-            return self.mixture.worlds[k].simulation(name, seed)
-        except ConfigError as error:
-            raise ConfigError(f"agent.references: {name}: {error}") from error
-
     def abandon(self) -> None:
         """Stop the present round, which may take minutes, and refuse later rounds. Any thread may call this."""
         self._abandoned.set()
@@ -209,37 +200,62 @@ class Agent:
         config, worlds = self.config, len(self.mixture.worlds)
         before = self.generator.get_state()
         noise = torch.randn((config.population - 1, len(self.mean)), generator=self.generator, dtype=self.mean.dtype)
-        drawn = torch.cat([self.mean[None], self.mean + self.spread * noise])
-        drawn = drawn.clamp(-math.log(_MOST_COST), math.log(_MOST_COST))
+        drawn = torch.cat([self.mean[None], self.mean + self.step * self.scale * noise])
+        drawn = drawn.clamp(-_MOST_LOG, _MOST_LOG)
         plays = [(logs, k) for logs in drawn for k in range(worlds)]
         try:
             with ThreadPoolExecutor(config.threads or os.cpu_count() or 1) as pool:
                 played = list(pool.map(lambda play: self._play(*play), plays))
-                best = self._best_of_references(pool)
         except RoundAbandonedError:
             self.generator.set_state(before)
             raise
         self.next_seed += worlds
         self.decisions += sum(decisions for _, decisions in played)
         by_world = torch.tensor([loss for loss, _ in played]).reshape(len(drawn), worlds)
-        # A reference that delivered nothing has an infinite loss, and no candidate exceeds it.
-        harms = torch.where(best.isinf(), 0.0, (by_world - best).clamp(min=0)).mean(1)
         losses = by_world.mean(1)
-        # 0 times an infinite loss would be NaN.
-        judged = losses + config.harm_weight * harms if config.harm_weight else losses
-        chosen = judged.argsort(stable=True)[: config.elite]
-        elite = drawn[chosen]
-        self.mean = self.mean.lerp(elite.mean(0), config.smoothing)
-        self.spread = self.spread.lerp(elite.std(0, correction=0), config.smoothing).clamp(min=config.min_spread)
+        # A candidate that delivers nothing has an infinite loss. If most do, the median is infinite, too.
+        least = by_world.nan_to_num(posinf=_MOST_LOSS)
+        judged = (least - least.median(0).values).clamp(-config.limit, config.limit).mean(1)
+        chosen = judged[1:].argsort(stable=True)[: config.elite]
         self.round += 1
+        self._follow(noise[chosen])
         return {
             "loss": float(losses[0]),  # of the mean before the round
-            "harm": float(harms[0]),
-            "loss_elite": float(losses[chosen].mean()),
-            "spread": float(self.spread.mean()),
+            "loss_elite": float(losses[1:][chosen].mean()),
+            "spread": float((self.step * self.scale).mean()),
             "decisions": float(self.decisions),
             **{f"cost.{name}": math.exp(value) for name, value in zip(self.costs, self.mean.tolist(), strict=True)},
         }
+
+    def _follow(self, elite: Tensor) -> None:
+        """Move mean, step and scale towards the best draws, in standard deviations [elite, costs], the best one first.
+
+        The constants are those of Ros and Hansen, with the weights of Hansen's tutorial (arXiv 1604.00772).
+        """
+        count, n = elite.shape
+        weights = math.log(count + 0.5) - torch.arange(1, count + 1, dtype=elite.dtype).log()
+        weights /= weights.sum()
+        size = 1 / float(weights.square().sum())  # effective number of draws
+        to_path, to_steps = (size + 2) / (n + size + 5), (4 + size / n) / (n + 4 + 2 * size / n)
+        faster = (n + 2) / 3  # scales are learned faster than a whole covariance matrix
+        to_last = min(1.0, faster * 2 / ((n + 1.3) ** 2 + size))
+        to_draws = min(1 - to_last, faster * 2 * (size - 2 + 1 / size) / ((n + 2) ** 2 + size))
+        moved = weights @ elite
+        self.mean = (self.mean + self.step * self.scale * moved).clamp(-_MOST_LOG, _MOST_LOG)
+        self.path = (1 - to_path) * self.path + math.sqrt(to_path * (2 - to_path) * size) * moved
+        usual = math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n))  # mean length of a path without selection
+        length = float(self.path.norm()) / usual
+        damping = 1 + 2 * max(0.0, math.sqrt((size - 1) / (n + 1)) - 1) + to_path
+        self.step = self.step * math.exp(min(1.0, to_path / damping * (length - 1)))
+        # A long path makes the step longer. The scale does not follow it, too.
+        steady = length / math.sqrt(1 - (1 - to_path) ** (2 * self.round)) < 1.4 + 2 / (n + 1)
+        self.path_in_steps = (1 - to_steps) * self.path_in_steps
+        if steady:
+            self.path_in_steps += math.sqrt(to_steps * (2 - to_steps) * size) * self.scale * moved
+        kept = 1 - to_last - to_draws + (0 if steady else to_last * to_steps * (2 - to_steps))
+        square = self.scale.square()
+        draws = weights @ (square * elite.square())
+        self.scale = (kept * square + to_last * self.path_in_steps.square() + to_draws * draws).sqrt()
 
     def keep_best(self, means: Sequence[Tensor], episodes: int) -> int:
         """Continue with the best of some means, and return its number. Each plays new episodes of every world."""
@@ -251,19 +267,6 @@ class Agent:
         best = int(losses.argmin())
         self.mean = means[best]
         return best
-
-    def _best_of_references(self, pool: ThreadPoolExecutor) -> Tensor:
-        """The least loss of all references in each world; infinite without references."""
-        worlds = range(len(self.mixture.worlds))
-
-        def play(name: str, k: int) -> float:
-            self._check_abandoned()
-            return self._loss(self._reference(name, k, self.next_seed + k), k)
-
-        named = [(name, k) for name in self.config.references for k in worlds]
-        losses = torch.tensor(list(pool.map(lambda at: play(*at), named)))
-        none = torch.full((1, len(worlds)), math.inf)
-        return torch.cat([losses.reshape(-1, len(worlds)), none]).min(0).values
 
     def _play(self, logs: Tensor, k: int) -> tuple[float, int]:
         """The loss of an episode of world k, and the number of its decisions."""
@@ -293,7 +296,7 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """The agent's part of a checkpoint. It holds no episodes, because every round begins new episodes."""
-        own = {name: getattr(self, name) for name in ("mean", "spread", "round", "next_seed", "decisions")}
+        own = {name: getattr(self, name) for name in (*_DISTRIBUTION, "round", "next_seed", "decisions")}
         return {**own, "generator": self.generator.get_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -306,7 +309,8 @@ class Agent:
         self.generator.set_state(given["generator"])
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
         self.next_seed, self.decisions = given["next_seed"], given["decisions"]
-        self.mean, self.spread = given["mean"].clone(), given["spread"].clone()
+        for name in _DISTRIBUTION:
+            setattr(self, name, given[name].clone())
 
 
 def _base(config: Config) -> Layers | None:

@@ -78,7 +78,7 @@ def searcher(plain: Mapping[str, Any]) -> Any:
     population = min(_ROUND, plain[NAME]["candidates"])
     given: dict[str, Any] = {key: metadata[key] for key in ("observation", "relation", "slots_by")}
     given |= {"slots": int(metadata["slots"]), "tolls": tolls}
-    given |= {"spread": 0.5, "population": population, "elite": max(1, population // 4), "smoothing": 1.0}
+    given |= {"spread": 0.5, "population": population, "elite": max(1, population // 3)}
     config = Config(**given, start=costs_of(layers, given["observation"], tolls))
     run = plain["run"]
     world = World(world_sections(OmegaConf.create(dict(plain))))
