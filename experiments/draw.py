@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 
 from ..configs import compose, core_failures
 from .plotting.drawing import save_figure
-from .plotting.topology_picture import draw_topology
+from ..simcore.pictures.topology import draw_topology
 from .terminal.commandline import CommandError, main_of
 
 NAME = "flitgym draw"

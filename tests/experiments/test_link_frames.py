@@ -9,7 +9,7 @@ import pytest
 from flitgym.configs import compose
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
-from flitgym.experiments.workload import link_frames
+from flitgym.simcore.pictures import frames as link_frames
 
 # Two jobs of 36 ranks each, done in 0.1 ms.
 PAIR = (

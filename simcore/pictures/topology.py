@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
-from ...simcore import ChannelGraph
-from .topology_groups import grouped
-from .topology_layout import Floats, Integers, Layout, layout_of
+from .. import ChannelGraph
+from .groups import grouped
+from .layout import Floats, Integers, Layout, layout_of
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish.
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8a6d3b", "#6A3D9A", "#555555")
@@ -56,7 +56,7 @@ def draw_topology(
 
     Every cable is one segment of a `LineCollection`. Parallel cables are separate, and failed ones are red and dashed.
     Terminals are dots next to their router, in networks of up to 320 terminals. In the picture of a large network a
-    circle is a group of routers, and a segment stands for all cables between two groups (`topology_groups.py`).
+    circle is a group of routers, and a segment stands for all cables between two groups (`groups.py`).
 
     Args:
         topology: The section `topology` of a configuration, with all its keys.
