@@ -16,7 +16,7 @@ const place = ({unit, ends}, i) => {
   const [a, b] = ends[i];
   return b < 0 ? `${unit} ${a} to terminals` : a === b ? `within ${unit} ${a}` : `${unit} ${a} → ${b}`;
 };
-const kindOf = name => data.quantities[name] ?? {label: `share of ${name} in the flits`, percent: true};
+const kindOf = name => data.quantities[name] ?? {label: `utilisation by ${name}`, percent: true};
 const shown = (name, value) => kindOf(name).percent ? percent(value) : `${number(value)} flits`;
 
 function network(select) {
@@ -139,15 +139,15 @@ function pane(run, side, pick) {
     let sum = 0, weight = 0;
     for (let f = 0; f < frames; f++) {
       const width = view.end_us[f] - view.begin_us[f];
-      const own = data.quantities[name] ? width : width * at("utilisation", i, f);
-      sum += own * at(name, i, f), weight += own;
+      sum += width * at(name, i, f), weight += width;
     }
     return weight ? sum / weight : 0;
   };
   const filled = (i, frame, all) => {
     if (Object.keys(view.flows).length) return view.flows[i] ?? "–";
     const jobs = Object.keys(run.values).filter(name => !data.quantities[name]).map(name => [name, all ? mean(name, i) : at(name, i, frame)]);
-    return jobs.filter(([, part]) => part > 0).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name, part]) => `${name} ${percent(part)}`).join(", ") || "–";
+    const total = jobs.reduce((sum, [, part]) => sum + part, 0);
+    return jobs.filter(([, part]) => part > 0).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name, part]) => `${name} ${Math.round(100 * part / total)} %`).join(", ") || "–";
   };
 
   function paint(name, most, time, all, chosen) {
@@ -203,7 +203,7 @@ function pane(run, side, pick) {
       if (net.unit === "group") {
         const [u, v] = net.outward[node];
         label(brush, node, here[0] + (r + 13) * u, here[1] - (r + 13) * v, "#1b1f24", 11);
-      } else if (r >= 8) label(brush, node, ...here, inner.has(node) && share(inner.get(node)) > 0.5 ? "#fff" : "#1b1f24", r * 0.95);
+      } else if (r >= 8) label(brush, node, ...here, inner.has(node) && share(inner.get(node)) > 0.35 ? "#fff" : "#1b1f24", r * 0.95);
     });
     const busiest = net.ends.map((_, i) => i).sort((a, b) => value(b) - value(a) || a - b).slice(0, 10);
     rows.replaceChildren(...busiest.map(i => {

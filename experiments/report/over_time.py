@@ -153,12 +153,7 @@ def view(run: Run, merge: int = 1) -> dict[str, Any] | None:
         return None
     starts = np.arange(0, len(loads.end_ns), merge)
     durations = (loads.end_ns - loads.begin_ns)[:, None]
-
-    def merged(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = np.add.reduceat(values * weights, starts) / np.maximum(np.add.reduceat(weights, starts), 1e-12)
-        return np.asarray(sums)
-
-    flits, layout = loads.values["flits"], loads.layout
+    lengths, layout = np.add.reduceat(durations, starts), loads.layout
     between = iter(layout.bend)
     return {
         "network": {
@@ -174,9 +169,7 @@ def view(run: Run, merge: int = 1) -> dict[str, Any] | None:
         "begin_us": _short(loads.begin_ns[starts] / 1e3),
         "end_us": _short(loads.end_ns[np.append(starts[1:], len(loads.end_ns)) - 1] / 1e3),
         "values": {
-            name: _pack(merged(values, flits if name in loads.jobs else durations))
-            for name, values in loads.values.items()
-            if name != "flits"
+            name: _pack(np.add.reduceat(values * durations, starts) / lengths) for name, values in loads.values.items()
         },
         "flows": {} if loads.jobs else {k: text for k in range(len(loads.ends)) if (text := loads.fillers(k))},
     }

@@ -26,10 +26,11 @@ class LinkFrames:
     An entry of a frame is a link between routers, or all links of a router to its terminals. In a network with more
     than `MOST_LINKS` entries, it is all links of one kind from one group to another. Whenever there are `MOST_FRAMES`
     frames, neighbours are merged and the interval doubles. A run of any length thus has 50 to 100 frames, or fewer if
-    it is shorter than 50 intervals. The simulation is only read. `interval` is in cycles.
+    it is shorter than 50 intervals. The simulation is only read. `interval` is in cycles. The first frame begins at the
+    cycle `since`, at which the counters were 0; None: now.
     """
 
-    def __init__(self, simulation: Simulation, interval: int) -> None:
+    def __init__(self, simulation: Simulation, interval: int, since: int | None = None) -> None:
         self._simulation = simulation
         routers, channels = simulation.routers(), simulation.channels()
         group, first = routers["group"].astype(np.int64), routers["first_port"].astype(np.int64)
@@ -51,11 +52,11 @@ class LinkFrames:
         self._flit_cycles = np.rint(channels["flit_time_ns"] / simulation.cycle_ns).astype(np.int64)
         self._terminal_group = group[simulation.terminals()["router"].astype(np.int64)]
         self._flows: tuple[Integers, Integers] = (np.empty(0, np.int64), np.empty(0, np.int64))
-        self._begin = self._last = simulation.now
+        self._begin = self._last = simulation.now if since is None else since
         self._interval = interval
         # The end in cycles, the counts since the frame before, and the samples.
         self._frames: list[tuple[int, Integers, NDArray[np.float64]]] = []
-        self._counts = self._now()
+        self._counts = self._now() * (since is None)
 
     @property
     def next(self) -> int:
@@ -78,13 +79,13 @@ class LinkFrames:
 
         `queue` and `uncredited` are means over samples at the ends of the original frames, per link.
         """
-        if self._simulation.now > self._last:
+        if self._simulation.now > self._last or not self._frames:
             self._take()
         frames, cycle_ns = self._frames, self._simulation.cycle_ns
         ends = np.array([end for end, _, _ in frames], dtype=np.int64)
         begins = np.concatenate([[self._begin], ends])[: len(ends)]
         entries, links = len(self._keys), np.tile(self._links, len(frames))
-        link_cycles = (ends - begins).repeat(entries) * links
+        link_cycles = np.maximum(ends - begins, 1).repeat(entries) * links
         columns = np.tile(self._keys, (len(frames), 1)).astype(np.int32)
         counts = np.concatenate([self._counts[:, :0], *(counts for _, counts, _ in frames)], axis=1)
         samples = np.concatenate([np.empty((2, 0)), *(samples for _, _, samples in frames)], axis=1) / links
@@ -105,8 +106,8 @@ class LinkFrames:
     def flows(self) -> dict[str, NDArray[Any]]:
         """The most frequent flows between groups at the front of buffers, in samples at the ends of frames.
 
-        A row per entry and flow: the columns of an entry, the groups of source and destination, the sampled packets, and
-        their share of all sampled packets that waited for the entry.
+        A row per entry and flow: the columns of an entry, the groups of source and destination, the sampled packets,
+        and their share of all sampled packets that waited for the entry.
         """
         codes, counts = self._flows
         groups = int(self._group.max()) + 1

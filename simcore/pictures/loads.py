@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 Columns = Mapping[str, NDArray[Any]]
 
 _ASIDE = 0.055  # of the length of a link: distance of its arc from the straight line, so that both directions show
-_ON_ARC = 9  # points along an arc
+_ON_ARC = 17  # points along an arc
 _WIDTH = 7.2  # inches
+_LABELLED = 60.0  # square points of a dot that has room for a number
 _COLOURS, _LIGHTEST = 64, 0.08  # of the scale; lower values would be nearly white
 
 
@@ -50,14 +51,14 @@ class Loads:
     keys: Columns  # [entries] columns of `LinkFrames.table`
     begin_ns: Floats  # [frames]
     end_ns: Floats  # [frames]
-    values: dict[str, Floats]  # [frames, entries] by quantity, and the share of each job in the flits
+    values: dict[str, Floats]  # [frames, entries] by quantity, and the utilisation by each job
     failed: Integers  # [cables, 2] places with a failed link between them
     flows: Columns  # as `LinkFrames.flows`
 
     @property
     def jobs(self) -> list[str]:
         """The names of the jobs whose flits are counted."""
-        return [name for name in self.values if name not in QUANTITIES and name != "flits"]
+        return [name for name in self.values if name not in QUANTITIES]
 
     def words(self, entry: int) -> str:
         """An entry in words."""
@@ -70,23 +71,21 @@ class Loads:
         """[entries] a quantity in the frame at a time; the mean over time for None."""
         values = self.values[quantity]
         if time_ns is None:
-            weights = self.values["flits"] if quantity in self.jobs else (self.end_ns - self.begin_ns)[:, None]
-            mean: Floats = (values * weights).sum(axis=0) / np.maximum(
-                np.broadcast_to(weights, values.shape).sum(0), 1e-9
-            )
-            return mean
+            return np.asarray(np.average(values, axis=0, weights=self.end_ns - self.begin_ns))
         return np.asarray(values[min(int(np.searchsorted(self.end_ns, time_ns)), len(values) - 1)])
 
     def fillers(self, entry: int, most: int = 3) -> str:
         """The jobs that fill a link, or the flows of the packets that wait for it, with their shares."""
         if self.jobs:
-            shares = {job: float(self.at(job, None)[entry]) for job in self.jobs}
-            first = sorted(shares, key=lambda job: -shares[job])[:most]
-            return ", ".join(f"{job} {shares[job]:.0%}" for job in first if shares[job] > 0)
-        own = np.flatnonzero(np.all([self.flows[key] == self.keys[key][entry] for key in ("router", "port", *_OF)], 0))
+            own = {job: float(self.at(job, None)[entry]) for job in self.jobs}
+            first = sorted(own, key=lambda job: -own[job])[:most]
+            return ", ".join(f"{job} {own[job] / sum(own.values()):.0%}" for job in first if own[job] > 0)
+        found = np.flatnonzero(
+            np.all([self.flows[key] == self.keys[key][entry] for key in ("router", "port", *_OF)], 0)
+        )
         return ", ".join(
             f"{self.flows['source_group'][k]} → {self.flows['destination_group'][k]} {self.flows['share'][k]:.0%}"
-            for k in own[:most]
+            for k in found[:most]
         )
 
 
@@ -123,11 +122,10 @@ def loads_of(
     values = {name: frames[quantity.column].astype(np.float64) for name, quantity in QUANTITIES.items()}
     # A flit counts in the frame in which it begins.
     values["utilisation"] = np.minimum(values["utilisation"], 1)
-    values["flits"] = frames["flits"].astype(np.float64)
     prefix = "flits."
     for name in links:
         if name.startswith(prefix):
-            values[name.removeprefix(prefix)] = frames[name] / np.maximum(values["flits"], 1)
+            values[name.removeprefix(prefix)] = values["utilisation"] * frames[name] / np.maximum(frames["flits"], 1)
     numbers = [name.partition("#")[0].split("-") for name in failed if by_link]
     pairs = [[int(a), int(b)] for a, b in (pair for pair in numbers if len(pair) == 2) if (a + b).isdigit()]
     return Loads(
@@ -190,12 +188,12 @@ def scale() -> Colormap:
 def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | None = None, title: str = "") -> Figure:
     """The picture of a network with its links coloured by a quantity.
 
-    Wide and dark lines are high values. A dot is a router, coloured by its links to terminals; in the picture of groups,
-    its ring has the colour of the links within the group. Failed links are red and dashed.
+    Wide and dark lines are high values. A dot is a router, coloured by its links to terminals. In the picture of
+    groups, its ring has the colour of the links within the group. Failed links are red and dashed.
 
     Args:
         loads: Of the run.
-        quantity: A key of `QUANTITIES`, or the name of a job for its share of the flits.
+        quantity: A key of `QUANTITIES`, or the name of a job for its part of the utilisation.
         time_ns: Shows the frame at this time; None: the mean over time.
         title: Above the picture.
     """
@@ -206,7 +204,7 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
     from matplotlib.patches import Circle
 
     values = loads.at(quantity, time_ns)
-    known = QUANTITIES.get(quantity, Quantity("", f"share of {quantity} in the flits", True))
+    known = QUANTITIES.get(quantity, Quantity("", f"utilisation by {quantity}", True))
     factor = 100.0 if known.percent else 1.0
     most = float(values.max(initial=0)) * factor or 1.0
     colours, norm = scale(), Normalize(0, most)
@@ -225,7 +223,9 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
     order = np.argsort(shares)  # high values are drawn last
     thin = min(1.0, max(0.15, 14 / math.sqrt(len(order) + 1)))
     widths = thin * (0.7 + 2.3 * shares[order] / most)
-    lines = LineCollection(list(arcs(loads)[order]), colors=colours(norm(shares[order])), linewidths=widths, zorder=1)
+    shades = colours(norm(shares[order]))
+    shades[:, 3] = 0.35 + 0.65 * shares[order] / most
+    lines = LineCollection(list(arcs(loads)[order]), colors=shades, linewidths=widths, zorder=1)
     lines.set_capstyle("round")
     ax.add_collection(lines)
     if len(loads.failed):
@@ -233,18 +233,22 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
         ax.add_collection(LineCollection(broken, colors="#D62728", linewidths=1.2, linestyles="dashed", zorder=2))
     unit = 72 * min(_WIDTH / width, inches / height)
     dots = _dots(loads, values) * factor
-    size = min(11.0, 0.42 * unit) ** 2
+    size = min(13.0, 0.42 * unit) ** 2
     for own, area, inner in ((dots[1], 2.6 * size, 2.5), (dots[0], size, 3.0)):
         shown = np.isfinite(own)
         face = colours(norm(own[shown]))
         ax.scatter(*at[shown].T, s=area, c=face, edgecolor="#444444", linewidths=0.4, zorder=inner)
     bare = np.isnan(dots).all(axis=0)
     ax.scatter(*at[bare].T, s=0.4 * size, c="white", edgecolor="#444444", linewidths=0.5, zorder=3)
-    if loads.unit == "group" or len(at) <= 40:
-        for place, (x, y) in enumerate(at):
-            out = loads.layout.outward[place]
-            shift = (12 + 0.4 * math.sqrt(size)) * out
-            ax.annotate(str(place), (x, y), shift, textcoords="offset points", fontsize=7, ha="center", va="center")
+    for place, (x, y) in enumerate(at):
+        if loads.unit == "group":
+            away = (12 + 0.4 * math.sqrt(size)) * loads.layout.outward[place]
+            ax.annotate(str(place), (x, y), away, textcoords="offset points", fontsize=7, ha="center", va="center")
+        elif size > _LABELLED:
+            ink = "white" if dots[0, place] > 0.35 * most else "#222222"
+            ax.text(
+                x, y, str(place), fontsize=0.5 * math.sqrt(size), ha="center", va="center_baseline", color=ink, zorder=4
+            )
     unit_words = " (%)" if known.percent else ""
     bar = figure.colorbar(ScalarMappable(norm, colours), ax=ax, location="bottom", shrink=0.6, aspect=40, pad=0.01)
     bar.set_label(f"{known.label}{unit_words}, the mean over time" if time_ns is None else f"{known.label}{unit_words}")
@@ -252,8 +256,9 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
     when = "" if time_ns is None else f"{time_ns / 1000:,.4g} us; "
     dot = "dot: links to terminals" + ("; ring: links within the group" if loads.unit == "group" else "")
     failed = "; red, dashed: failed" if len(loads.failed) else ""
-    figure.suptitle(title, fontsize=11, fontweight="bold")
-    ax.set_title(f"{when}{len(at):,} {loads.unit}s; line: link in one direction; {dot}{failed}", fontsize=8)
+    ax.set_title(title, fontsize=11, fontweight="bold", pad=20)
+    words = f"{when}{len(at):,} {loads.unit}s; line: link in one direction; {dot}{failed}"
+    ax.text(0.5, 1.01, words, transform=ax.transAxes, fontsize=8, ha="center", va="bottom")
     return figure
 
 

@@ -9,10 +9,10 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, core_failures
 from flitgym.experiments import draw
+from flitgym.simcore import ChannelGraph, Simulation, registered
 from flitgym.simcore.pictures import groups as topology_groups
 from flitgym.simcore.pictures.layout import layout_of
 from flitgym.simcore.pictures.topology import cables_of, draw_topology
-from flitgym.simcore import ChannelGraph, Simulation, registered
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
