@@ -50,6 +50,7 @@ function network(select) {
     return [begin_us[frame], end_us[frame]];
   };
   function paint() {
+    if (!panes.length) return;
     const name = quantity.value, [begin, end] = time();
     const most = Math.max(...panes.map(one => one.most(name))) || 1;
     $("view-most").textContent = shown(name, most);

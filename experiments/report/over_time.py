@@ -32,11 +32,11 @@ def over_time(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]
     whole, merge = sum(map(_view_bytes, runs)), 1
     while whole / merge > _MOST_BYTES:
         merge *= 2
-    found = [
+    return [
         {"label": label, "series": series(run) if run.jobs else None, "view": view(run, merge)}
         for run, label in zip(runs, labels, strict=True)
+        if run.jobs or "links" in run.result["files"]
     ]
-    return [one for one in found if one["series"] or one["view"]]
 
 
 def first_shown(runs: Sequence[Run]) -> int:

@@ -12,7 +12,7 @@ from .. import Simulation
 
 MOST_FRAMES = 100  # an even number, because pairs of frames are merged when it is reached
 MOST_LINKS = 12_000  # per frame; the links of a larger network are recorded by groups
-_GROUPS = 64  # of a large network whose topology has no groups
+_GROUPS = 64  # at most, of a topology that has none
 _MOST_FLOWS = 5  # per link, of the packets that wait for it
 _UNROUTED = 0xFFFF  # InputVc::out_vc of a packet without a route
 KEYS = ("router", "port", "peer_router", "group", "peer_group", "kind")
@@ -37,20 +37,19 @@ class LinkFrames:
         rows = _entries(group, channels)
         self.by_link = len(np.unique(rows, axis=0)) <= MOST_LINKS
         if not self.by_link:
-            if group.max() == 0:
-                group = np.arange(len(group)) * _GROUPS // len(group)
+            group = _blocks(group)
             own, peer = channel_groups(group, channels)
             none = np.full(len(own), -1)
             rows = np.stack([none, none, none, own, peer, channels["kind"].astype(np.int64)], axis=1)
         self._keys, self._entry_of, self._links = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
         self._entry_of = self._entry_of.reshape(-1)
-        self._group = group
         self._port = first[channels["router"]] + channels["port"].astype(np.int64)
         self._of_port = np.full(int(first.max()) + int(simulation.facts()["radix"]), -1, dtype=np.int64)
         self._of_port[self._port] = self._entry_of
         self._first_port = first
         self._flit_cycles = np.rint(channels["flit_time_ns"] / simulation.cycle_ns).astype(np.int64)
-        self._terminal_group = group[simulation.terminals()["router"].astype(np.int64)]
+        self._groups = int(_blocks(group).max()) + 1
+        self._terminal_group = _blocks(group)[simulation.terminals()["router"].astype(np.int64)]
         self._flows: tuple[Integers, Integers] = (np.empty(0, np.int64), np.empty(0, np.int64))
         self._begin = self._last = simulation.now if since is None else since
         self._interval = interval
@@ -110,7 +109,7 @@ class LinkFrames:
         and their share of all sampled packets that waited for the entry.
         """
         codes, counts = self._flows
-        groups = int(self._group.max()) + 1
+        groups = self._groups
         entry, pair = np.divmod(codes, groups * groups)
         totals = np.bincount(entry, weights=counts, minlength=len(self._keys))
         order = np.lexsort((pair, -counts, entry))
@@ -151,7 +150,7 @@ class LinkFrames:
 
         Also counts the flows between groups at the front of the buffers.
         """
-        arrays, groups = self._simulation.arrays(), int(self._group.max()) + 1
+        arrays, groups = self._simulation.arrays(), self._groups
         ports, inputs = arrays["ports"], arrays["input_vcs"]
         routed = np.flatnonzero(inputs["out_vc"] != _UNROUTED)
         vcs, radix = self._radix(len(inputs))
@@ -193,6 +192,12 @@ def channel_groups(group: NDArray[Any], channels: Mapping[str, NDArray[Any]]) ->
     """
     own, peer = group.astype(np.int64), channels["peer_router"]
     return own[channels["router"]], np.where(peer < 0, -1, own[peer])
+
+
+def _blocks(group: Integers) -> Integers:
+    """The groups of the routers; in a topology without groups, up to 64 blocks of routers."""
+    routers = len(group)
+    return group if group.max() > 0 else np.arange(routers) * min(_GROUPS, routers) // routers
 
 
 def _entries(group: NDArray[Any], channels: Mapping[str, NDArray[Any]]) -> Integers:
