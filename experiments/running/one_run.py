@@ -21,9 +21,10 @@ from ..results.cautions import cautions
 from ..results.files import finished, remove_if_unused, require_writable, write_arrays, write_result, write_table
 from ..results.message_matrix import matrices
 from ..results.names import Columns, channel_names
-from ..terminal.progress import Report
-from ..workload.run import Limits, run_workload
+from ..terminal.progress import Report, no_report
+from ..workload.run import Limits, bytes_of_jobs, run_workload
 from .executor import cores_of_a_run
+from .live import Live
 from .steady import check_steady, measure_steady
 
 _COUNTS = {
@@ -131,7 +132,7 @@ def simulated(
         simulation.q_frozen = True
 
     work = run_workload if has_workload(config) else _run_windows
-    numbers, tables = work(simulation, config, report)
+    numbers, tables = work(simulation, config, _live(simulation, config, report))
     result = {
         **_statistics(simulation),
         "latency_reference": config["router"]["latency_from"],
@@ -154,6 +155,13 @@ def simulated(
     }
     result["warnings"] = cautions(config, result)
     return result, tables, simulation
+
+
+def _live(simulation: Simulation, config: Config, report: Report) -> Report:
+    """`report`, with lines about the simulation unless nothing shows them."""
+    if report is no_report or (has_workload(config) and config["workload"]["network"] == "none"):
+        return report
+    return Live(simulation, report, bytes_of_jobs(config) if has_workload(config) else ())
 
 
 def _peak_mb() -> float:

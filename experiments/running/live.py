@@ -1,0 +1,64 @@
+"""The state of a running simulation for the progress bar: load, latency, jobs and the busiest links."""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...simcore import Simulation
+from ..terminal.progress import Report
+
+_EVERY_SECONDS = 1.0
+_BUSIEST = 3
+
+
+class Live:
+    """A `Report` that adds lines about a simulation to the phase, with numbers of the last second.
+
+    `job_bytes` are the bytes that the jobs will send.
+    """
+
+    def __init__(self, simulation: Simulation, report: Report, job_bytes: Sequence[int] = ()) -> None:
+        self._simulation, self._report, self._job_bytes = simulation, report, job_bytes
+        channels = simulation.channels()
+        first = simulation.routers()["first_port"].astype(np.int64)
+        self._ends = np.stack([channels["router"], channels["peer_router"]], axis=1).astype(np.int64)
+        self._port = first[channels["router"]] + channels["port"]
+        self._cycles = channels["flit_time_ns"] / simulation.cycle_ns
+        self._text, self._looked, self._now = "", time.monotonic(), simulation.now
+        self._flits = self._sent()
+
+    def __call__(self, phase: str, part: float) -> None:
+        """Report the phase, with the state of the simulation on further lines."""
+        if time.monotonic() - self._looked >= _EVERY_SECONDS:
+            self._text = "".join(f"\n{line}" for line in self.lines())
+            self._looked = time.monotonic()
+        self._report(phase + self._text, part)
+
+    def lines(self) -> list[str]:
+        """The state since the previous call."""
+        simulation, flits = self._simulation, self._sent()
+        # A new measuring window resets the counters.
+        sent, span = np.where(flits < self._flits, flits, flits - self._flits), max(simulation.now - self._now, 1)
+        self._flits, self._now = flits, simulation.now
+        use = np.minimum(sent * self._cycles / span, 1)
+        load, numbers = float(use[self._ends[:, 1] < 0].mean()), simulation.statistics()
+        words = [f"load {load:.3f}"]
+        if numbers["packets_delivered"]:
+            words.append(f"mean latency {numbers['packet_latency_mean_ns']:,.0f} ns")
+        words.append(f"{simulation.packets_in_network:,} packets in the network")
+        found = [", ".join(words)]
+        if self._job_bytes:
+            jobs = zip(simulation.jobs(), self._job_bytes, strict=True)
+            found.append(
+                "jobs: " + ", ".join(f"{job['name']} {job['bytes_received'] / max(n, 1):.0%}" for job, n in jobs)
+            )
+        busiest = np.argsort(-use, kind="stable")[:_BUSIEST]
+        return [*found, "busiest links: " + ", ".join(f"{self._name(k)} {use[k]:.0%}" for k in busiest)]
+
+    def _name(self, k: int) -> str:
+        own, peer = self._ends[k]
+        return f"router {own} to {'terminals' if peer < 0 else peer}"
+
+    def _sent(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return self._simulation.arrays()["ports"]["flits"][self._port].astype(np.int64)
