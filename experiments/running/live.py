@@ -9,11 +9,12 @@ from ...simcore import Simulation
 from ..terminal.progress import Report
 
 _EVERY_SECONDS = 1.0
+_COST = 0.005  # at most this part of the time
 _BUSIEST = 3
 
 
 class Live:
-    """A `Report` that adds lines about a simulation to the phase, with numbers of the last second.
+    """A `Report` that adds lines about a simulation to the phase, with numbers since the previous lines.
 
     `job_bytes` are the bytes that the jobs will send.
     """
@@ -25,14 +26,15 @@ class Live:
         self._ends = np.stack([channels["router"], channels["peer_router"]], axis=1).astype(np.int64)
         self._port = first[channels["router"]] + channels["port"]
         self._cycles = channels["flit_time_ns"] / simulation.cycle_ns
-        self._text, self._looked, self._now = "", time.monotonic(), simulation.now
+        self._text, self._next, self._now = "", time.monotonic() + _EVERY_SECONDS, simulation.now
         self._flits = self._sent()
 
     def __call__(self, phase: str, part: float) -> None:
         """Report the phase, with the state of the simulation on further lines."""
-        if time.monotonic() - self._looked >= _EVERY_SECONDS:
+        if (began := time.monotonic()) >= self._next:
             self._text = "".join(f"\n{line}" for line in self.lines())
-            self._looked = time.monotonic()
+            ended = time.monotonic()
+            self._next = ended + max(_EVERY_SECONDS, (ended - began) / _COST)
         self._report(phase + self._text, part)
 
     def lines(self) -> list[str]:
