@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...simcore import Simulation
 from ..terminal.progress import Report
@@ -39,12 +40,13 @@ class Live:
 
     def lines(self) -> list[str]:
         """The state since the previous call."""
-        simulation, flits = self._simulation, self._sent()
-        # A new measuring window resets the counters.
-        sent, span = np.where(flits < self._flits, flits, flits - self._flits), max(simulation.now - self._now, 1)
+        simulation, flits, numbers = self._simulation, self._sent(), self._simulation.statistics()
+        sent, span = flits - self._flits, max(simulation.now - self._now, 1)
+        if 0 < numbers["window_cycles"] <= span:  # a measuring window has begun, which resets the counters
+            sent, span = flits, int(numbers["window_cycles"])
         self._flits, self._now = flits, simulation.now
-        use = np.minimum(sent * self._cycles / span, 1)
-        load, numbers = float(use[self._ends[:, 1] < 0].mean()), simulation.statistics()
+        use = np.clip(sent * self._cycles / span, 0, 1)
+        load = float(use[self._ends[:, 1] < 0].mean())
         words = [f"load {load:.3f}"]
         if numbers["packets_delivered"]:
             words.append(f"mean latency {numbers['packet_latency_mean_ns']:,.0f} ns")
@@ -62,5 +64,6 @@ class Live:
         own, peer = self._ends[k]
         return f"router {own} to {'terminals' if peer < 0 else peer}"
 
-    def _sent(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return self._simulation.arrays()["ports"]["flits"][self._port].astype(np.int64)
+    def _sent(self) -> NDArray[np.int64]:
+        flits: NDArray[np.int64] = self._simulation.arrays()["ports"]["flits"][self._port].astype(np.int64)
+        return flits

@@ -120,8 +120,9 @@ def read_lives(log: str, cycle_ns: float) -> list[Life]:
         if candidate is not None:
             values = _CANDIDATE.fullmatch(candidate)
             assert values is not None
-            _, port, kind, *numbers, path, weight, taken = values.groups()
-            one = Candidate(int(port), kind, *map(int, numbers), float(path), float(weight), taken is not None)
+            _, port, kind, vc_class, to, queued, downstream, path, weight, taken = values.groups()
+            counts = int(vc_class), int(to), int(queued), int(downstream)
+            one = Candidate(int(port), kind, *counts, float(path), float(weight), taken is not None)
             waiting.setdefault(name, []).append(one)
         elif part != "body":
             decision = waiting.pop(name, []) if words.startswith("is routed") else []

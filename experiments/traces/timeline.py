@@ -50,7 +50,9 @@ def of_run(result: Mapping[str, Any], directory: Path) -> list[Slice]:
             end = job["finish_ns"] if job["finish_ns"] is not None else result["simulated_ns"]
             found.append(_slice(_JOBS, name, job["start_ns"], end - job["start_ns"], {"ranks": job["ranks"]}, thread))
     series = read_columns(result, directory, "job_series")
-    for name in result["jobs"] if series is not None else ():
+    for name in result["jobs"]:
+        if series is None:
+            break
         own = series["job"] == name
         ends, received = series["time_ns"][own], series["bytes_received"][own]
         begins = np.concatenate([[0.0], ends[:-1]])

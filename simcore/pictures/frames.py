@@ -105,8 +105,8 @@ class LinkFrames:
     def flows(self) -> dict[str, NDArray[Any]]:
         """The most frequent flows between groups at the front of buffers, in samples at the ends of frames.
 
-        A row per entry and flow: the columns of an entry, the groups of source and destination, the sampled packets,
-        and their share of all sampled packets that waited for the entry.
+        A row per entry and flow. The columns are those of an entry, the groups of source and destination, the sampled
+        packets, and their share of all sampled packets of the entry.
         """
         codes, counts = self._flows
         groups = self._groups

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +32,7 @@ class LivePicture:
         topology = simulation.configuration()["topology"]
         frames = self._frames
         loads = loads_of(frames.table(), frames.flows(), topology, facts["routers"], facts["failed_links"])
-        canvas = FigureCanvasAgg(draw_loads(loads, time_ns=simulation.time_ns, title=facts["topology"]))
+        figure = draw_loads(loads, time_ns=simulation.time_ns, title=facts["topology"])
+        canvas: Any = FigureCanvasAgg(figure)
         canvas.draw()
         return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()

@@ -237,9 +237,9 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
     for own, area, inner in ((dots[1], 2.6 * size, 2.5), (dots[0], size, 3.0)):
         shown = np.isfinite(own)
         face = colours(norm(own[shown]))
-        ax.scatter(*at[shown].T, s=area, c=face, edgecolor="#444444", linewidths=0.4, zorder=inner)
+        ax.scatter(at[shown, 0], at[shown, 1], s=area, c=face, edgecolor="#444444", linewidths=0.4, zorder=inner)
     bare = np.isnan(dots).all(axis=0)
-    ax.scatter(*at[bare].T, s=0.4 * size, c="white", edgecolor="#444444", linewidths=0.5, zorder=3)
+    ax.scatter(at[bare, 0], at[bare, 1], s=0.4 * size, c="white", edgecolor="#444444", linewidths=0.5, zorder=3)
     for place, (x, y) in enumerate(at):
         if loads.unit == "group":
             away = (12 + 0.4 * math.sqrt(size)) * loads.layout.outward[place]
@@ -252,7 +252,7 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
     unit_words = " (%)" if known.percent else ""
     bar = figure.colorbar(ScalarMappable(norm, colours), ax=ax, location="bottom", shrink=0.6, aspect=40, pad=0.01)
     bar.set_label(f"{known.label}{unit_words}, the mean over time" if time_ns is None else f"{known.label}{unit_words}")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     when = "" if time_ns is None else f"{time_ns / 1000:,.4g} us; "
     dot = "dot: links to terminals" + ("; ring: links within the group" if loads.unit == "group" else "")
     failed = "; red, dashed: failed" if len(loads.failed) else ""
