@@ -251,7 +251,10 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "With `links.parquet`: the five most frequent flows between groups among the sampled packets that wait for a "
         "link at the front of a buffer. A network without groups has up to 64 blocks of routers instead.",
         [
-            *((key, "as in `links.parquet`") for key in ("router", "port", "peer_router", "group", "peer_group", "kind")),
+            *(
+                (key, "as in `links.parquet`")
+                for key in ("router", "port", "peer_router", "group", "peer_group", "kind")
+            ),
             ("source_group", "group of the packets' sources"),
             ("destination_group", "group of their destinations"),
             ("packets", "sampled packets of the flow"),

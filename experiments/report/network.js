@@ -1,6 +1,5 @@
 // ---- The network over time ----
 
-const ASIDE = 0.055;  // as in simcore/pictures/loads.py
 const PLAY_MS = 120;  // per frame
 const SIDES = ["#0072b2", "#d55e00"];  // curves of the two runs
 
@@ -127,10 +126,10 @@ function pane(run, side, pick) {
     canvas.height = size[1] * devicePixelRatio;
     canvas.style.height = `${size[1]}px`;
   }
-  // The control point of a link's arc, which lies to the left of its direction.
+  // The ends and the control point of a link's arc.
   const arc = i => {
     const [[x, y], [u, v]] = net.ends[i].map(end => net.at[end]), length = Math.hypot(u - x, v - y) || 1e-9;
-    const height = 2 * (net.bend[i] + ASIDE * Math.min(length, 2)) / length;
+    const height = 2 * net.bend[i] / length;
     return [[x, y], [(x + u) / 2 - height * (v - y), (y + v) / 2 + height * (u - x)], [u, v]];
   };
   const between = net.ends.flatMap(([a, b], i) => b >= 0 && a !== b ? [i] : []), arcs = new Map(between.map(i => [i, arc(i)]));

@@ -171,7 +171,7 @@ def view(run: Run, merge: int = 1) -> dict[str, Any] | None:
         "values": {
             name: _pack(np.add.reduceat(values * durations, starts) / lengths) for name, values in loads.values.items()
         },
-        "flows": {} if loads.jobs else {k: text for k in range(len(loads.ends)) if (text := loads.fillers(k))},
+        "flows": {} if run.jobs else {k: text for k in range(len(loads.ends)) if (text := loads.fillers(k))},
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import Floats, Integers, Layout, layout_of, ring
+from .layout import Floats, Integers, Layout, layout_of, paths, ring
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, NDArray[Any]]
 
-_ASIDE = 0.055  # of the length of a link: distance of its arc from the straight line, so that both directions show
-_ON_ARC = 17  # points along an arc
 _WIDTH = 7.2  # inches
 _LABELLED = 60.0  # square points of a dot that has room for a number
 _COLOURS, _LIGHTEST = 64, 0.08  # of the scale; lower values would be nearly white
@@ -75,11 +73,7 @@ class Loads:
         return np.asarray(values[min(int(np.searchsorted(self.end_ns, time_ns)), len(values) - 1)])
 
     def fillers(self, entry: int, most: int = 3) -> str:
-        """The jobs that fill a link, or the flows of the packets that wait for it, with their shares."""
-        if self.jobs:
-            own = {job: float(self.at(job, None)[entry]) for job in self.jobs}
-            first = sorted(own, key=lambda job: -own[job])[:most]
-            return ", ".join(f"{job} {own[job] / sum(own.values()):.0%}" for job in first if own[job] > 0)
+        """The flows of the packets that wait for a link, with their shares."""
         found = np.flatnonzero(
             np.all([self.flows[key] == self.keys[key][entry] for key in ("router", "port", *_OF)], 0)
         )
@@ -110,10 +104,10 @@ def loads_of(
     by_link = bool(keys["router"][0] >= 0)
     own, other = ("router", "peer_router") if by_link else ("group", "peer_group")
     ends = np.stack([keys[own], keys[other]], axis=1).astype(np.int64)
-    terminals = ends[ends[:, 1] < 0, 0]
     between = (ends[:, 1] >= 0) & (ends[:, 0] != ends[:, 1])
     if by_link:
-        layout = _directed(topology, routers, ends[between], terminals)
+        # Both directions of a link are parallel cables, which the layout separates.
+        layout = layout_of(topology, routers, ends[between], np.unique(ends[ends[:, 1] < 0, 0]))
     else:
         places = int(ends.max()) + 1
         kind = np.zeros(int(between.sum()), dtype=np.int64)
@@ -141,40 +135,10 @@ def loads_of(
     )
 
 
-def _directed(topology: Mapping[str, Any], routers: int, ends: Integers, terminals: Integers) -> Layout:
-    """The layout of the routers, with a cable per direction of a link."""
-    low, high = ends.min(axis=1), ends.max(axis=1)
-    forward = ends[:, 0] == low
-    # The number of a link among the parallel ones of its direction
-    _, pair, counts = np.unique(ends[:, 0] * routers + ends[:, 1], return_inverse=True, return_counts=True)
-    order = np.argsort(pair, kind="stable")
-    rank = np.empty(len(ends), dtype=np.int64)
-    rank[order] = np.arange(len(ends)) - np.repeat(np.cumsum(counts) - counts, counts)
-    cables, cable = np.unique(np.stack([low, high, rank], axis=1), axis=0, return_inverse=True)
-    layout = layout_of(topology, routers, cables[:, :2], np.unique(terminals))
-    cable = cable.reshape(-1)
-    return Layout(
-        layout.at,
-        layout.outward,
-        layout.kind[cable],
-        layout.kinds,
-        np.where(forward, 1.0, -1.0) * layout.bend[cable],
-        layout.areas,
-    )
-
-
 def arcs(loads: Loads) -> Floats:
-    """[entries between places, points, 2] the arcs of the links. Each direction of a cable is on its own left."""
+    """[entries between places, points, 2] the arcs of the links, quadratic Bezier curves."""
     ends = loads.ends[(loads.ends[:, 1] >= 0) & (loads.ends[:, 0] != loads.ends[:, 1])]
-    begin, end = loads.layout.at[ends[:, 0]], loads.layout.at[ends[:, 1]]
-    along = end - begin
-    length = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-    left = np.stack([-along[:, 1], along[:, 0]], axis=1) / length
-    height = loads.layout.bend[:, None] + _ASIDE * np.minimum(length, 2.0)
-    middle = (begin + end) / 2 + 2 * height * left
-    t = np.linspace(0, 1, _ON_ARC)[None, :, None]
-    curves: Floats = (1 - t) ** 2 * begin[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None]
-    return curves
+    return paths(loads.layout, ends, loads.layout.bend)
 
 
 def scale() -> Colormap:

@@ -15,14 +15,13 @@ from matplotlib.patches import Circle
 
 from .. import ChannelGraph
 from .groups import grouped
-from .layout import Floats, Integers, Layout, layout_of
+from .layout import Floats, Integers, Layout, layout_of, paths
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish.
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8a6d3b", "#6A3D9A", "#555555")
 _FAILED, _INK, _TERMINAL, _AREA = "#D62728", "#222222", "#7f7f7f", "#f2f4f7"
 _MOST_TERMINALS = 320  # a larger network is drawn without terminals, which would overlap
 _WIDTH, _LEAST_HEIGHT, _MOST_HEIGHT = 6.4, 2.6, 6.4  # inches
-_ON_ARC = 13  # points along a bent cable
 
 
 @dataclass(frozen=True)
@@ -136,18 +135,6 @@ def _nearest(at: Floats) -> float:
     return least
 
 
-def _paths(layout: Layout, ends: Integers, bend: Floats) -> Floats:
-    """[cables, points, 2] quadratic Bezier curves between routers."""
-    begin, end = layout.at[ends[:, 0]], layout.at[ends[:, 1]]
-    along = end - begin
-    length = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-    left = np.stack([-along[:, 1], along[:, 0]], axis=1) / length
-    middle = (begin + end) / 2 + 2 * bend[:, None] * left
-    t = np.linspace(0, 1, _ON_ARC)[None, :, None]
-    curves: Floats = (1 - t) ** 2 * begin[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None]
-    return curves
-
-
 def _draw_cables(ax: Any, layout: Layout, cables: Cables, thin: float) -> list[Line2D]:
     handles = []
     usual = 0.85 if len(cables.ends) < 400 else 0.45
@@ -171,7 +158,7 @@ def _add_lines(ax: Any, layout: Layout, ends: Integers, chosen: Any, **style: An
         own = chosen & ((np.abs(layout.bend) > 1e-9) == bent)
         if not own.any():
             continue
-        curves = _paths(layout, ends[own], layout.bend[own])
+        curves = paths(layout, ends[own], layout.bend[own])
         ax.add_collection(LineCollection(list(curves if bent else curves[:, [0, -1]]), capstyle="round", **style))
 
 

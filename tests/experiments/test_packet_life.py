@@ -85,6 +85,12 @@ def test_a_routing_without_weights_shows_queues() -> None:
     assert "dim_war declares no weights" in "\n".join(life_text(life, config.routing))
 
 
+def test_the_page_about_the_architecture_shows_what_the_command_prints() -> None:
+    words = ["packet", "packet=0/4", "topology=dragonfly_1056", "router=input_queued", "routing=minimal"]
+    page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+    assert f"flitgym trace {' '.join(words)}\n```\n\n```text\n{trace.run(words)}\n```" in page
+
+
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
