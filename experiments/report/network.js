@@ -67,7 +67,7 @@ function network(select) {
   function curves(now) {
     const view = $("view-curves");
     if (!chosen) return view.replaceChildren(html("p", {class: "hint"}, "Click a link, a router or a row of the table for its curves over time."));
-    const source = panes[chosen.side].view.network, same = panes.filter(one => sameNetwork(one.view.network, source));
+    const source = data.networks[panes[chosen.side].view.network], same = panes.filter(one => one.net.ends.length === source.ends.length);
     const {node} = chosen, entries = node === undefined ? [chosen.entry] : source.ends.flatMap(([a], i) => a === node ? [i] : []);
     const title = node === undefined ? place(source, chosen.entry) : `${source.unit} ${node}, the mean over its ${entries.length} links`;
     const lines = same.map((one, side) => ({
@@ -93,11 +93,9 @@ function network(select) {
   load();
 }
 
-const sameNetwork = (a, b) => a === b || (a.ends.length === b.ends.length && a.ends.every(([x, y], i) => x === b.ends[i][0] && y === b.ends[i][1]));
-
 // One run: its picture on a canvas, and its busiest links.
 function pane(run, side, pick) {
-  const {view} = run, {network: net} = view, count = net.ends.length, frames = view.end_us.length;
+  const {view} = run, net = data.networks[view.network], count = net.ends.length, frames = view.end_us.length;
   const canvas = html("canvas", {role: "img", "aria-label": `Links of ${run.label}; the table lists the busiest`});
   const tip = html("p", {class: "hint readout"}, "");
   const rows = html("tbody", {});
@@ -264,7 +262,7 @@ function pane(run, side, pick) {
   });
   const curve = (name, entries) => view.end_us.map((_, f) => entries.reduce((sum, i) => sum + at(name, i, f), 0) / entries.length);
   const most = name => (run.values[name] ?? []).reduce((a, b) => Math.max(a, b), 0);
-  return {root, run, view, fit, paint, curve, most};
+  return {root, run, view, net, fit, paint, curve, most};
 }
 
 function disc(brush, [x, y], radius, edge = false) {

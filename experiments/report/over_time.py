@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ...simcore.pictures.loads import QUANTITIES
 from ..plotting.loads import run_loads
 from ..results.files import read_columns
 from .runs import NOTHING, Run
@@ -27,16 +28,25 @@ _STEPS = 65535  # of a 16-bit number
 _MOST_BYTES = 40e6  # of all frames before compression; more are merged
 
 
-def over_time(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The runs with series or links over time, with as many frames as fit into the page."""
+def over_time(runs: Sequence[Run], labels: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The runs with series or links over time, with as many frames as fit into the page, and their networks.
+
+    Of a run, `view.network` is the index of its network.
+    """
     whole, merge = sum(map(_view_bytes, runs)), 1
     while whole / merge > _MOST_BYTES:
         merge *= 2
-    return [
+    found = [
         {"label": label, "series": series(run) if run.jobs else None, "view": view(run, merge)}
         for run, label in zip(runs, labels, strict=True)
         if run.jobs or "links" in run.result["files"]
     ]
+    networks: list[dict[str, Any]] = []
+    for own in filter(None, (one["view"] for one in found)):
+        if own["network"] not in networks:
+            networks.append(own["network"])
+        own["network"] = networks.index(own["network"])
+    return found, networks
 
 
 def first_shown(runs: Sequence[Run]) -> int:
@@ -178,7 +188,7 @@ def view(run: Run, merge: int = 1) -> dict[str, Any] | None:
 def _view_bytes(run: Run) -> float:
     path = run.directory / run.result["files"].get("links", "-")
     facts = pq.read_metadata(path) if path.is_file() else None
-    return 2.0 * facts.num_rows * facts.num_columns if facts else 0.0
+    return 2.0 * facts.num_rows * (len(QUANTITIES) + len(run.jobs)) if facts else 0.0
 
 
 def _pack(values: NDArray[np.float64]) -> dict[str, Any]:

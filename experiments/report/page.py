@@ -91,7 +91,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
     labels = [_label(run, settings.full_text(run)) for run in runs]
     ratios = slowdowns(runs)
     columns, rows = table(runs, settings, ratios)
-    timed, shown = over_time(runs, labels), list(curves(runs))
+    (timed, networks), shown = over_time(runs, labels), list(curves(runs))
     first = labels[first_shown(runs)] if runs else ""
     blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
@@ -110,7 +110,13 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
     colours = scale()
     shades = [to_hex(colour) for colour in colours(range(colours.N))]
     quantities = {name: {"label": one.label, "percent": one.percent} for name, one in QUANTITIES.items()}
-    data = {"runs": timed, "colours": dict(zip(names, cycle(_COLOURS))), "scale": shades, "quantities": quantities}
+    data = {
+        "runs": timed,
+        "networks": networks,
+        "colours": dict(zip(names, cycle(_COLOURS))),
+        "scale": shades,
+        "quantities": quantities,
+    }
     table_pictures = [found for run in routed for found in tables.pictures(run)]
     return template("report/page.html").render(
         **content,
