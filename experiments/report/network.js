@@ -38,7 +38,7 @@ function network(select) {
     quantity.replaceChildren(...[...Object.keys(data.quantities), ...jobs].map(name => html("option", {value: name}, kindOf(name).label)));
     if ([...quantity.options].some(option => option.value === before)) quantity.value = before;
     slider.max = Math.max(...runs.map(run => run.view.end_us.length)) - 1;
-    slider.value = Math.round(slider.max * 0.75);
+    slider.value = panes[0].busiest();
     chosen = null;
     panes.forEach(one => one.fit());
     paint();
@@ -261,8 +261,12 @@ function pane(run, side, pick) {
     pick(side, found && {...found, count});
   });
   const curve = (name, entries) => view.end_us.map((_, f) => entries.reduce((sum, i) => sum + at(name, i, f), 0) / entries.length);
+  const busiest = () => {
+    const sums = view.end_us.map((_, f) => run.values.utilisation.subarray(f * count, (f + 1) * count).reduce((a, b) => a + b, 0));
+    return sums.indexOf(Math.max(...sums));
+  };
   const most = name => (run.values[name] ?? []).reduce((a, b) => Math.max(a, b), 0);
-  return {root, run, view, net, fit, paint, curve, most};
+  return {root, run, view, net, fit, paint, curve, most, busiest};
 }
 
 function disc(brush, [x, y], radius, edge = false) {
