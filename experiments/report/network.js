@@ -113,6 +113,7 @@ function pane(run, side, pick) {
   let zoom = {k: 1, x: 0, y: 0}, size = [0, 0], unit = 1, last = null;
 
   const scaleBy = factor => { zoom = {k: zoom.k * factor, x: zoom.x * factor, y: zoom.y * factor}; };
+  const radius = () => Math.max(1.5, Math.min(0.2 * unit * zoom.k, 13));  // of a dot
   const project = ([x, y]) => [
     size[0] / 2 + zoom.x + (x - (low[0] + high[0]) / 2) * unit * zoom.k,
     size[1] / 2 + zoom.y - (y - (low[1] + high[1]) / 2) * unit * zoom.k];
@@ -130,7 +131,7 @@ function pane(run, side, pick) {
     const height = 2 * net.bend[i] / length;
     return [[x, y], [(x + u) / 2 - height * (v - y), (y + v) / 2 + height * (u - x)], [u, v]];
   };
-  const between = net.ends.flatMap(([a, b], i) => b >= 0 && a !== b ? [i] : []), arcs = new Map(between.map(i => [i, arc(i)]));
+  const between = net.ends.flatMap(([a, b], i) => b >= 0 && a !== b ? [i] : []), lines = new Map();  // paths as last drawn
   const frameAt = time => { const found = view.end_us.findIndex(end => end >= time); return found < 0 ? frames - 1 : found; };
   const at = (name, i, frame) => run.values[name]?.[frame * count + i] ?? 0;
   const mean = (name, i) => {
@@ -154,42 +155,33 @@ function pane(run, side, pick) {
     const share = i => Math.min(value(i) / most, 1), colour = part => data.scale[Math.round(part * (data.scale.length - 1))];
     brush.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     brush.clearRect(0, 0, ...size);
-    const r = Math.max(1.5, Math.min(0.2 * unit * zoom.k, 13)), thin = Math.max(0.35, Math.min(1.4, 18 / Math.sqrt(between.length)) * Math.sqrt(zoom.k));
+    const r = radius(), thin = Math.max(0.35, Math.min(1.4, 18 / Math.sqrt(between.length)) * Math.sqrt(zoom.k));
     brush.fillStyle = "#f2f4f7";
     net.areas.forEach(([x, y, radius]) => disc(brush, project([x, y]), radius * unit * zoom.k));
     brush.lineCap = "round";
-    const stroke = (i, width, style, alpha = 1) => {
-      const [from, middle, to] = arcs.get(i).map(project);
-      brush.beginPath();
-      brush.moveTo(...from);
-      brush.quadraticCurveTo(...middle, ...to);
-      brush.lineWidth = width;
-      brush.strokeStyle = style;
-      brush.globalAlpha = alpha;
-      brush.stroke();
+    const stroke = (path, width, style, alpha = 1) => {
+      Object.assign(brush, {lineWidth: width, strokeStyle: style, globalAlpha: alpha});
+      brush.stroke(path);
       brush.globalAlpha = 1;
     };
-    const parts = new Map(between.map(i => [i, share(i)]));
-    [...between].sort((a, b) => parts.get(a) - parts.get(b)).forEach(i => stroke(i, thin * (0.7 + 2.5 * parts.get(i)), colour(parts.get(i)), 0.35 + 0.65 * parts.get(i)));
-    brush.setLineDash([4, 3]);
-    net.failed.forEach(([a, b]) => {
-      brush.beginPath();
-      brush.moveTo(...project(net.at[a]));
-      brush.lineTo(...project(net.at[b]));
-      brush.lineWidth = 1.6;
-      brush.strokeStyle = "#d62728";
-      brush.stroke();
+    between.forEach(i => {
+      const [from, middle, to] = arc(i).map(project);
+      lines.set(i, new Path2D(`M${from}Q${middle} ${to}`));
     });
+    const parts = new Map(between.map(i => [i, share(i)]));
+    [...between].sort((a, b) => parts.get(a) - parts.get(b)).forEach(i => stroke(lines.get(i), thin * (0.7 + 2.5 * parts.get(i)), colour(parts.get(i)), 0.35 + 0.65 * parts.get(i)));
+    brush.setLineDash([4, 3]);
+    net.failed.forEach(ends => stroke(new Path2D(`M${ends.map(end => project(net.at[end])).join("L")}`), 1.6, "#d62728"));
     brush.setLineDash([]);
     tip.textContent = position(frame);
     const mine = chosen && sameAs(chosen) ? chosen : null;
-    if (mine?.entry !== undefined && arcs.has(mine.entry)) stroke(mine.entry, thin * 3 + 5, "#d55e0088");
+    if (lines.has(mine?.entry)) stroke(lines.get(mine.entry), thin * 3 + 5, "#d55e0088");
     const inner = new Map(), ring = new Map();
     net.ends.forEach(([a, b], i) => { if (b < 0) inner.set(a, i); else if (a === b) ring.set(a, i); });
     brush.textAlign = "center";
     brush.textBaseline = "middle";
     net.at.forEach((where, node) => {
-      const here = project(where), picked = mine && (mine.node === node || (mine.entry !== undefined && !arcs.has(mine.entry) && net.ends[mine.entry][0] === node));
+      const here = project(where), picked = mine && (mine.node === node || (!lines.has(mine.entry) && net.ends[mine.entry]?.[0] === node));
       brush.strokeStyle = picked ? "#d55e00" : "#57606a";
       brush.lineWidth = picked ? 3 : 0.7;
       if (ring.has(node)) {
@@ -206,7 +198,7 @@ function pane(run, side, pick) {
     const busiest = net.ends.map((_, i) => i).sort((a, b) => value(b) - value(a) || a - b).slice(0, 10);
     rows.replaceChildren(...busiest.map(i => {
       const open = html("button", {type: "button", "aria-pressed": mine?.entry === i}, place(net, i));
-      open.addEventListener("click", () => pick(side, {entry: i, scroll: true}));
+      open.addEventListener("click", () => pick(side, {entry: i, count, scroll: true}));
       return html("tr", {}, html("td", {}, open), html("td", {}, shown(name, value(i))), html("td", {}, filled(i, frame, all)));
     }));
   }
@@ -219,23 +211,12 @@ function pane(run, side, pick) {
   // The router or link under the pointer.
   function under(event) {
     const bounds = canvas.getBoundingClientRect(), x = event.clientX - bounds.left, y = event.clientY - bounds.top;
-    const reach = Math.max(5, Math.min(0.2 * unit * zoom.k, 13));
-    let best = null, least = reach;
-    net.at.forEach((where, node) => {
-      const [u, v] = project(where), gap = Math.hypot(u - x, v - y);
-      if (gap <= least) best = {node}, least = gap;
-    });
-    if (best) return best;
-    least = 7;
-    arcs.forEach((points, i) => {
-      const [[a, b], [c, d], [e, f]] = points.map(project);
-      for (let k = 1; k < 24; k++) {
-        const t = k / 24, s = 1 - t;
-        const gap = Math.hypot(s * s * a + 2 * s * t * c + t * t * e - x, s * s * b + 2 * s * t * d + t * t * f - y);
-        if (gap < least) best = {entry: i}, least = gap;
-      }
-    });
-    return best;
+    const near = net.at.findIndex(where => Math.hypot(...project(where).map((value, k) => value - [x, y][k])) < Math.max(5, radius()));
+    if (near >= 0) return {node: near};
+    const brush = canvas.getContext("2d");
+    brush.lineWidth = 10;
+    const entry = between.findLast(i => brush.isPointInStroke(lines.get(i), x * devicePixelRatio, y * devicePixelRatio));
+    return entry === undefined ? null : {entry};
   }
   let drag = null;
   canvas.addEventListener("pointerdown", event => { drag = {x: event.clientX, y: event.clientY, zoom, moved: false}; });
@@ -277,9 +258,9 @@ function disc(brush, [x, y], radius, edge = false) {
 }
 
 function label(brush, text, x, y, colour, size) {
-  brush.font = `${size}px system-ui, sans-serif`;
-  brush.fillStyle = colour;
+  Object.assign(brush, {font: `${size}px system-ui, sans-serif`, fillStyle: colour});
   brush.fillText(text, x, y);
 }
+
 const sections = {headline: sortAndFilter, "curve-runs": series, "view-run": network};
 Object.entries(sections).forEach(([id, start]) => { if ($(id)) start($(id)); });

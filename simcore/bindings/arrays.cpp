@@ -121,22 +121,25 @@ py::dict channels(const Simulation& sim) {
 }
 
 struct FrontRow {
-  u32 router, port, source, destination, job;
+  u32 router, port, source, destination, flits;
 };
 
-// The packets at the front of the buffers of routers, with the output port that they wait for.
+// The packets at the front of the buffers of routers, with the output port that they wait for and the flits in the
+// buffer.
 py::dict fronts(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   std::vector<FrontRow> rows;
-  const auto add = [&](u32 router, u32 port, Flit front) {
+  const auto add = [&](u32 router, u32 port, Flit front, u32 flits) {
     const Packet& p = s.packets[packet_of(front)];
-    rows.push_back({.router = router, .port = port, .source = p.source, .destination = p.destination, .job = p.job});
+    rows.push_back({.router = router, .port = port, .source = p.source, .destination = p.destination, .flits = flits});
   };
   for (u32 v = 0; v < net.router_ports << net.vc_shift; v++) {
     const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
-    if (const InputVc& in = s.input_vcs[v]; in.front != kNone && in.routed()) add(router, in.out_port, in.front);
-    if (const OutputVc& out = s.output_vcs[v]; out.front != kNone) add(router, net.local_port(port), out.front);
+    const InputVc& in = s.input_vcs[v];
+    const OutputVc& out = s.output_vcs[v];
+    if (in.front != kNone && in.routed()) add(router, in.out_port, in.front, in.count);
+    if (out.front != kNone) add(router, net.local_port(port), out.front, out.count);
   }
   return columns(rows);
 }
@@ -241,7 +244,7 @@ void bind_arrays(PySimulation& simulation) {
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
   PYBIND11_NUMPY_DTYPE(ChannelRow, router, port, kind, peer_router, peer_port, terminal, latency_ns, hop_ns,
                        flit_time_ns, flits, utilisation, stall_ns);
-  PYBIND11_NUMPY_DTYPE(FrontRow, router, port, source, destination, job);
+  PYBIND11_NUMPY_DTYPE(FrontRow, router, port, source, destination, flits);
   PYBIND11_NUMPY_DTYPE(SeriesRow, time_ns, latency_mean_ns, packets, flits, hops_mean, throughput);
   simulation.def("series", alone(series))
       .def("channels", alone(channels))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,6 @@ MOST_FRAMES = 100  # an even number, because pairs of frames are merged when it 
 MOST_LINKS = 12_000  # per frame; the links of a larger network are recorded by groups
 _GROUPS = 64  # at most, of a topology that has none
 _MOST_FLOWS = 5  # per link, of the packets that wait for it
-_UNROUTED = 0xFFFF  # InputVc::out_vc of a packet without a route
 KEYS = ("router", "port", "peer_router", "group", "peer_group", "kind")
 
 Integers = NDArray[np.int64]
@@ -34,13 +34,11 @@ class LinkFrames:
         self._simulation = simulation
         routers, channels = simulation.routers(), simulation.channels()
         group, first = routers["group"].astype(np.int64), routers["first_port"].astype(np.int64)
-        rows = _entries(group, channels)
-        self.by_link = len(np.unique(rows, axis=0)) <= MOST_LINKS
-        if not self.by_link:
-            group = _blocks(group)
-            own, peer = channel_groups(group, channels)
-            none = np.full(len(own), -1)
-            rows = np.stack([none, none, none, own, peer, channels["kind"].astype(np.int64)], axis=1)
+        peer = channels["peer_router"].astype(np.int64)
+        links = [channels["router"], np.where(peer < 0, -1, channels["port"].astype(np.int64)), peer]
+        if (peer >= 0).sum() + len(group) > MOST_LINKS:
+            group, links = _blocks(group), [np.full(len(peer), -1)] * 3
+        rows = np.stack([*links, *channel_groups(group, channels), channels["kind"]], axis=1).astype(np.int64)
         self._keys, self._entry_of, self._links = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
         self._entry_of = self._entry_of.reshape(-1)
         self._port = first[channels["router"]] + channels["port"].astype(np.int64)
@@ -50,7 +48,7 @@ class LinkFrames:
         self._flit_cycles = np.rint(channels["flit_time_ns"] / simulation.cycle_ns).astype(np.int64)
         self._groups = int(_blocks(group).max()) + 1
         self._terminal_group = _blocks(group)[simulation.terminals()["router"].astype(np.int64)]
-        self._flows: tuple[Integers, Integers] = (np.empty(0, np.int64), np.empty(0, np.int64))
+        self._flows = Counter[int]()  # sampled packets by entry, group of the source and group of the destination
         self._begin = self._last = simulation.now if since is None else since
         self._interval = interval
         # The end in cycles, the counts since the frame before, and the samples.
@@ -108,10 +106,10 @@ class LinkFrames:
         A row per entry and flow. The columns are those of an entry, the groups of source and destination, the sampled
         packets, and their share of all sampled packets of the entry.
         """
-        codes, counts = self._flows
+        codes, counts = (np.array(list(of), dtype=np.int64) for of in (self._flows, self._flows.values()))
         groups = self._groups
         entry, pair = np.divmod(codes, groups * groups)
-        totals = np.bincount(entry, weights=counts, minlength=len(self._keys))
+        totals = self._sums(entry, counts)
         order = np.lexsort((pair, -counts, entry))
         entry, pair, counts = entry[order], pair[order], counts[order]
         kept = np.arange(len(entry)) - np.searchsorted(entry, entry) < _MOST_FLOWS
@@ -143,46 +141,24 @@ class LinkFrames:
         flits = ports["flits"][self._port].astype(np.int64)
         waiting = np.where(ports["stalled"], now - ports["stalled_since"].astype(np.int64), 0)
         stall = (ports["stall"].astype(np.int64) + waiting)[self._port]
-        return self._sums([flits, flits * self._flit_cycles, stall, *self._simulation.blame()["flits"].T])
+        quantities = [flits, flits * self._flit_cycles, stall, *self._simulation.blame()["flits"].T]
+        # Rounding keeps differences of sums exact, because the counts are integers.
+        return np.rint([self._sums(self._entry_of, one) for one in quantities]).astype(np.int64)
 
     def _samples(self) -> NDArray[np.float64]:
         """[2, entry] flits that wait in their router for a link, and buffer slots in use downstream of it.
 
         Also counts the flows between groups at the front of the buffers.
         """
-        arrays, groups = self._simulation.arrays(), self._groups
-        ports, inputs = arrays["ports"], arrays["input_vcs"]
-        routed = np.flatnonzero(inputs["out_vc"] != _UNROUTED)
-        vcs, radix = self._radix(len(inputs))
-        output = routed // vcs // radix * radix + inputs["out_port"][routed]
-        waiting = np.bincount(output, weights=inputs["count"][routed], minlength=len(self._of_port))
-        queued = ports["queued"].astype(np.float64)
-        uncredited = ports["load"].astype(np.float64) - queued
-
-        front = self._simulation._fronts()
+        front, ports = self._simulation._fronts(), self._simulation.arrays()["ports"][self._port]
         entry = self._of_port[self._first_port[front["router"]] + front["port"]]
         source, destination = (self._terminal_group[front[key]] for key in ("source", "destination"))
-        code = (entry * groups + source) * groups + destination
-        codes, counts = self._flows
-        merged, at = np.unique(np.concatenate([codes, code]), return_inverse=True)
-        weights = np.concatenate([counts, np.ones(len(code), np.int64)])
-        self._flows = merged, np.bincount(at, weights=weights, minlength=len(merged)).astype(np.int64)
-        return np.stack(
-            [
-                np.bincount(self._entry_of, weights=one[self._port], minlength=len(self._keys))
-                for one in (waiting + queued[: len(waiting)], uncredited)
-            ]
-        )
+        self._flows.update(((entry * self._groups + source) * self._groups + destination).tolist())
+        uncredited = ports["load"].astype(np.int64) - ports["queued"]
+        return np.stack([self._sums(entry, front["flits"]), self._sums(self._entry_of, uncredited)])
 
-    def _radix(self, input_vcs: int) -> tuple[int, int]:
-        """The VCs of a port and the ports of a router in the core's arrays, which are powers of two."""
-        radix = int(self._first_port[1]) if len(self._first_port) > 1 else len(self._of_port)
-        return input_vcs // (len(self._first_port) * radix), radix
-
-    def _sums(self, quantities: Sequence[NDArray[Any]]) -> Integers:
-        sums = [np.bincount(self._entry_of, weights=one, minlength=len(self._keys)) for one in quantities]
-        # Rounding keeps differences of sums exact, because the counts are integers.
-        return np.rint(sums).astype(np.int64)
+    def _sums(self, entry: Integers, values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(entry, weights=values, minlength=len(self._keys))
 
 
 def channel_groups(group: NDArray[Any], channels: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -198,11 +174,3 @@ def _blocks(group: Integers) -> Integers:
     """The groups of the routers; in a topology without groups, up to 64 blocks of routers."""
     routers = len(group)
     return group if group.max() > 0 else np.arange(routers) * min(_GROUPS, routers) // routers
-
-
-def _entries(group: NDArray[Any], channels: Mapping[str, NDArray[Any]]) -> Integers:
-    """[channels, keys] the entry of each channel if links are not merged by groups."""
-    peer = channels["peer_router"].astype(np.int64)
-    port = np.where(peer < 0, -1, channels["port"].astype(np.int64))
-    own, other = channel_groups(group, channels)
-    return np.stack([channels["router"], port, peer, own, other, channels["kind"]], axis=1).astype(np.int64)

@@ -150,14 +150,23 @@ setTimeout(() => {
   const found = {lines: count("#curve-view path[stroke]"), panes: count("canvas"), busiest: busiest.length};
   set("view-quantity", "utilisation", "input");
   document.querySelector(".hot tbody button").click();
+  const curves = count("#view-curves svg[role]");
   const canvas = document.querySelector("canvas"), brush = canvas.getContext("2d");
   const pixels = brush.getImageData(0, 0, canvas.width, canvas.height).data;
   const inked = pixels.reduce((sum, value, i) => sum + (i % 4 === 3 && value > 0), 0) / pixels.length * 4;
+  const chosen = () => document.querySelector("#view-curves h3")?.textContent ?? "";
+  const first = chosen(), kinds = new Set(), box = canvas.getBoundingClientRect();
+  for (let x = box.left; x < box.right; x += 9)
+    for (let y = box.top; y < box.bottom; y += 9) {
+      const at = {clientX: x, clientY: y, bubbles: true};
+      canvas.dispatchEvent(new PointerEvent("pointerdown", at));
+      canvas.dispatchEvent(new MouseEvent("click", at));
+      kinds.add(chosen().replace(/\\d+/g, "#"));
+    }
   const flowing = [...document.querySelectorAll("main *")].filter(element => !element.closest(".scroll, svg"));
   const wide = flowing.filter(one => one.getBoundingClientRect().right > WIDTH).map(one => one.outerHTML);
   document.title = JSON.stringify({failed, ...found, first: document.querySelector(".hot tbody tr").innerText,
-    curves: count("#view-curves svg[role]"), chosen: document.querySelector("#view-curves h3").textContent,
-    inked: inked > 0.05, wide});
+    curves, chosen: first, kinds: [...kinds].sort(), inked: inked > 0.05, wide});
 }, 1500);
 </script>
 """
@@ -175,5 +184,6 @@ def test_the_page_of_jobs_works_in_a_browser(tmp_path: Path, width: int) -> None
     assert link == found.pop("chosen")
     assert 0 < float(value.removesuffix(" %")) <= 100
     assert "halo3d" in filled or "ur" in filled
+    assert found.pop("kinds") == ["", "router # → #", "router #, the mean over its # links"]
     # A sample and two lines for each of two jobs, two pictures with the busiest links, and four curves of a link.
     assert found == {"lines": 6, "panes": 2, "busiest": 20, "curves": 4, "inked": True, "wide": []}
