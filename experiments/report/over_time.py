@@ -36,7 +36,7 @@ def over_time(runs: Sequence[Run], labels: Sequence[str]) -> tuple[list[dict[str
     whole, merge = sum(map(_view_bytes, runs)), 1
     while whole / merge > _MOST_BYTES:
         merge *= 2
-    found = [
+    found: list[dict[str, Any]] = [
         {"label": label, "series": series(run) if run.jobs else None, "view": view(run, merge)}
         for run, label in zip(runs, labels, strict=True)
         if run.jobs or "links" in run.result["files"]

@@ -158,7 +158,8 @@ class LinkFrames:
         return np.stack([self._sums(entry, front["flits"]), self._sums(self._entry_of, uncredited)])
 
     def _sums(self, entry: Integers, values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.bincount(entry, weights=values, minlength=len(self._keys))
+        sums: NDArray[np.float64] = np.bincount(entry, weights=values, minlength=len(self._keys)).astype(np.float64)
+        return sums
 
 
 def channel_groups(group: NDArray[Any], channels: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
