@@ -113,7 +113,7 @@ function pane(run, side, pick) {
   let zoom = {k: 1, x: 0, y: 0}, size = [0, 0], unit = 1, last = null;
 
   const scaleBy = factor => { zoom = {k: zoom.k * factor, x: zoom.x * factor, y: zoom.y * factor}; };
-  const radius = () => Math.max(1.5, Math.min(0.2 * unit * zoom.k, 13));  // of a dot
+  const radius = () => Math.max(1.5, Math.min(0.2 * net.space * unit * zoom.k, 13));  // of a dot
   const project = ([x, y]) => [
     size[0] / 2 + zoom.x + (x - (low[0] + high[0]) / 2) * unit * zoom.k,
     size[1] / 2 + zoom.y - (y - (low[1] + high[1]) / 2) * unit * zoom.k];

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ...simcore.pictures.layout import space
 from ...simcore.pictures.loads import QUANTITIES
 from ..plotting.loads import run_loads
 from ..results.files import read_columns
@@ -168,6 +169,7 @@ def view(run: Run, merge: int = 1) -> dict[str, Any] | None:
     return {
         "network": {
             "unit": loads.unit,
+            "space": round(space(layout.at), 3),
             "at": layout.at.round(3).tolist(),
             "outward": layout.outward.round(3).tolist(),
             "areas": [[round(float(x), 3) for x in area] for area in layout.areas],

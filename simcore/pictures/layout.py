@@ -71,6 +71,18 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
     return replace(layout, bend=layout.bend + _apart(cables, layout.at))
 
 
+def space(at: Floats) -> float:
+    """The size of the space around a router: 1.9 times the least distance between two routers, at most 1."""
+    order = np.argsort(at[:, 0], kind="stable")
+    places, least = at[order], math.inf
+    for step in range(1, len(at)):
+        gap = places[step:] - places[:-step]
+        if (gap[:, 0] >= least).all():
+            break
+        least = min(least, float(np.linalg.norm(gap, axis=1).min()))
+    return min(1.0, 1.9 * least)
+
+
 def paths(layout: Layout, ends: Integers, bend: Floats) -> Floats:
     """[cables, points, 2] quadratic Bezier curves between routers."""
     begin, end = layout.at[ends[:, 0]], layout.at[ends[:, 1]]

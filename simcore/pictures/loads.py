@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import Floats, Integers, Layout, layout_of, paths, ring
+from .layout import Floats, Integers, Layout, layout_of, paths, ring, space
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -195,7 +195,7 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
     if len(loads.failed):
         broken = [at[pair] for pair in loads.failed]
         ax.add_collection(LineCollection(broken, colors="#D62728", linewidths=1.2, linestyles="dashed", zorder=2))
-    unit = 72 * min(_WIDTH / width, inches / height)
+    unit = 72 * min(_WIDTH / width, inches / height) * space(at)
     dots = _dots(loads, values) * factor
     size = min(13.0, 0.42 * unit) ** 2
     for own, area, inner in ((dots[1], 2.6 * size, 2.5), (dots[0], size, 3.0)):

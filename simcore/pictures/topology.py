@@ -15,7 +15,7 @@ from matplotlib.patches import Circle
 
 from .. import ChannelGraph
 from .groups import grouped
-from .layout import Floats, Integers, Layout, layout_of, paths
+from .layout import Floats, Integers, Layout, layout_of, paths, space
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish.
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8a6d3b", "#6A3D9A", "#555555")
@@ -92,7 +92,7 @@ def draw_topology(
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.axis("off")
     unit = 72 * min(0.98 * _WIDTH / width, inches / height)
-    points = unit * min(1.0, 1.9 * _nearest(layout.at))  # size of the space around a router
+    points = unit * space(layout.at)  # size of the space around a router
 
     for x, y, radius in layout.areas:
         ax.add_patch(Circle((x, y), radius, facecolor=_AREA, edgecolor="none", zorder=0))
@@ -121,18 +121,6 @@ def _by_group(cables: Cables, of: Integers, ends: Integers) -> Cables:
     pairs = np.sort(of[cables.ends[cables.failed]], axis=1)
     failed = np.isin(ends[:, 0] * groups + ends[:, 1], pairs[:, 0] * groups + pairs[:, 1])
     return Cables(ends, failed, np.bincount(of, ~cables.lost, groups) == 0)
-
-
-def _nearest(at: Floats) -> float:
-    """The least distance between two routers."""
-    order = np.argsort(at[:, 0], kind="stable")
-    places, least = at[order], math.inf
-    for step in range(1, len(at)):
-        gap = places[step:] - places[:-step]
-        if (gap[:, 0] >= least).all():
-            break
-        least = min(least, float(np.linalg.norm(gap, axis=1).min()))
-    return least
 
 
 def _draw_cables(ax: Any, layout: Layout, cables: Cables, thin: float) -> list[Line2D]:
