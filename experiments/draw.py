@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
 from ..configs import compose, core_failures, unknown
+from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore.pictures.loads import QUANTITIES, draw_loads
 from ..simcore.pictures.topology import draw_topology
@@ -92,10 +92,10 @@ def _draw_result(words: Sequence[str]) -> list[Path]:
 
 
 def _ns(text: str) -> float:
-    found = re.fullmatch(r"([\d.]+(?:e\d+)?)\s*(ns|us|µs|ms|)", text)
-    if not found:
-        raise CommandError(f"time={text}: write a time such as 5us, 1.2ms or 800ns")
-    return float(found[1]) * {"us": 1e3, "µs": 1e3, "ms": 1e6}.get(found[2], 1.0)
+    try:
+        return float(in_number("time_ns", text))
+    except ValueError:
+        raise CommandError(f"time={text}: write a time such as 5us, 1.2ms or 800ns") from None
 
 
 def _saved(files: Sequence[Path], drawn: Callable[[], Figure]) -> list[Path]:

@@ -2,7 +2,7 @@
 
 flitgym trace info Fin5.bin
 flitgym trace convert Fin5.bin Fin5.goal
-flitgym trace packet packet=0@20000 topology=dragonfly_72 routing=ugal_l traffic=adversarial
+flitgym trace packet packet=0@20us topology=dragonfly_72 routing=ugal_l traffic=adversarial
 flitgym trace timeline results/see/<run>
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..configs import compose, unknown
+from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
@@ -40,8 +41,8 @@ info     Print ranks, operations, bytes, and the finishing time on an ideal netw
          and receiver, and operations over time. FILE may be a folder with one file per rank.
 convert  Write a trace as a GOAL schedule: text if OUT ends with .goal or .txt, binary if it ends with .bin.
 packet   Simulate with the keys of flitgym simulate, and print the life of a packet in ns: each decision with its
-         candidates and the reason. 0/4 is the fifth packet of terminal 0, 0@20000 its first packet after 20,000 ns;
-         several are separated by commas. max_ns (default: 1000000) ends the simulation.
+         candidates and the reason. 0/4 is the fifth packet of terminal 0, 0@20us its first packet after 20 us; several
+         are separated by commas. max_ns (default: 1ms) ends the simulation.
 timeline Write the jobs and the ten busiest links of a run, as JSON of Chrome traces for ui.perfetto.dev.
 
   format     one of {", ".join(("auto", *readers()))}; default: auto, recognised by the content
@@ -133,7 +134,7 @@ def packet(words: Sequence[str]) -> str:
         raise CommandError(f"packet=TERMINAL/NUMBER is missing; for example {NAME} packet packet=0/4 routing=ugal_l")
     config = compose([word for word in words if word.partition("=")[0] not in own])
     out = _json_file(given["out"]) if "out" in given else None
-    max_ns = _number(float, "max_ns", given.get("max_ns", "1e6"))
+    max_ns = _number(float, "max_ns", in_number("max_ns", given.get("max_ns", "1ms")))
     lives, simulation = follow(config, given["packet"].split(","), max_ns)
     routing: Any = simulation.configuration()["routing"]
     lines = [line for life in lives for line in (*life_text(life, routing), "")]

@@ -90,6 +90,7 @@ function network(select) {
   [slider, quantity, whole].forEach(control => control.addEventListener("input", paint));
   [select, beside].forEach(control => control.addEventListener("change", () => { stop(); load(); }));
   addEventListener("resize", () => { panes.forEach(one => one.fit()); paint(); });
+  if (select.length === 2) beside.value = select[1 - select.selectedIndex].value;
   load();
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ...configs import core_sections, has_workload
+from ...configs.quantities import in_number
 from ...simcore import ConfigError, CoreError, Simulation, registered
 from ..recording.run import prepared
 
@@ -69,7 +70,7 @@ def follow(config: DictConfig, packets: Sequence[str], max_ns: float) -> tuple[l
     Args:
         config: The configuration of a run.
         packets: `<terminal>/<number>`, the packets of a terminal counted from 0, or `<terminal>@<time>`, the first
-            packet that a terminal sends after a time in ns.
+            packet that a terminal sends after a time, such as 20us; without a unit in ns.
         max_ns: The longest simulated time.
 
     Raises:
@@ -100,9 +101,11 @@ def follow(config: DictConfig, packets: Sequence[str], max_ns: float) -> tuple[l
 
 def _packet(word: str, simulation: Simulation) -> tuple[int, int, int]:
     """The cycle after which a packet is sent, its terminal, and its number."""
-    found = re.fullmatch(r"(\d+)(?:/(\d+)|@([\d.]+))", word)
+    found = re.fullmatch(r"(\d+)(?:/(\d+)|@([\d.]+))", in_number("packet_ns", word))
     if not found:
-        raise ConfigError(f"packet={word}: write <terminal>/<number>, such as 0/4, or <terminal>@<ns>, such as 0@20000")
+        raise ConfigError(
+            f"packet={word}: write <terminal>/<number>, such as 0/4, or <terminal>@<time>, such as 0@20us"
+        )
     return simulation.cycles(float(found[3] or 0)), int(found[1]), int(found[2] or 0)
 
 

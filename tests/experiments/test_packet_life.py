@@ -96,7 +96,7 @@ def test_the_page_about_the_architecture_shows_what_the_command_prints() -> None
     [
         (["packet=abc"], ConfigError, "packet=abc: write <terminal>/<number>"),
         (["packet=72/0"], ConfigError, "terminal 72"),
-        (["packet=0/100", "max_ns=50"], Exception, "not all are delivered after 50 ns"),
+        (["packet=0/100", "max_ns=0.05us"], Exception, "not all are delivered after 50 ns"),
     ],
 )
 def test_errors_name_the_packet(words: list[str], error: type[Exception], message: str) -> None:
@@ -105,7 +105,7 @@ def test_errors_name_the_packet(words: list[str], error: type[Exception], messag
 
 
 def test_timeline_of_a_packet(tmp_path: Path) -> None:
-    text = trace.run(["packet", "packet=0@1000,9/3", *DRAGONFLY, "routing=ugal_l", f"out={tmp_path / 'life.json'}"])
+    text = trace.run(["packet", "packet=0@1us,9/3", *DRAGONFLY, "routing=ugal_l", f"out={tmp_path / 'life.json'}"])
     assert text.splitlines()[-1] == str(tmp_path / "life.json")
     events = json.loads((tmp_path / "life.json").read_text())["traceEvents"]
     lives, *_ = lives_of(["routing=ugal_l"], ["0@1000", "9/3"])
