@@ -27,20 +27,24 @@ PARTS = {
 _SERIES_POINTS = 400  # most points per job; longer series are merged
 _STEPS = 65535  # of a 16-bit number
 _MOST_BYTES = 40e6  # of all frames before compression; more are merged
+_MOST_VIEWS = 40  # runs whose links are shown, because reading a table and packing it takes a second
 
 
 def over_time(runs: Sequence[Run], labels: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The runs with series or links over time, with as many frames as fit into the page, and their networks.
 
-    Of a run, `view.network` is the index of its network.
+    Of a run, `view.network` is the index of its network. Only the first `_MOST_VIEWS` runs have a view.
     """
-    whole, merge = sum(map(_view_bytes, runs)), 1
+    first = first_shown(runs) if runs else 0
+    order = sorted(range(len(runs)), key=lambda i: i != first)
+    viewed = [i for i in order if "links" in runs[i].result["files"]][:_MOST_VIEWS]
+    whole, merge = sum(_view_bytes(runs[i]) for i in viewed), 1
     while whole / merge > _MOST_BYTES:
         merge *= 2
     found: list[dict[str, Any]] = [
-        {"label": label, "series": series(run) if run.jobs else None, "view": view(run, merge)}
-        for run, label in zip(runs, labels, strict=True)
-        if run.jobs or "links" in run.result["files"]
+        {"label": label, "series": series(run) if run.jobs else None, "view": view(run, merge) if i in viewed else None}
+        for i, (run, label) in enumerate(zip(runs, labels, strict=True))
+        if run.jobs or i in viewed
     ]
     networks: list[dict[str, Any]] = []
     for own in filter(None, (one["view"] for one in found)):

@@ -127,6 +127,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
         sections=[*(place for key, place in _SECTIONS.items() if content[key]), ("provenance", "Origin")],
         columns=columns,
         timed=timed,
+        recorded=sum("links" in run.result["files"] for run in runs),
         first=first,
         buffers=buffers_text([run.row for run in runs]),
         part_colours=PARTS,
