@@ -182,6 +182,12 @@ class DecisionProcess(ABC):
         if self._joined:
             self._join(k)
 
+    def rendered(self, mode: str | None, k: int = 0) -> Any:
+        """Network k as text (`ansi`) or as a picture (`rgb_array`); None without a mode."""
+        if mode == "rgb_array":
+            return self.networks[k].picture()
+        return self.describe(k) if mode == "ansi" else None
+
     def describe(self, k: int = 0) -> str:
         """The present decision of network k as text."""
         simulation, at = self.networks[k].simulation, int(self.at[k])

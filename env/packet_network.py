@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..simcore import Simulation, SimulationBatch
+from ..simcore.pictures.live import LivePicture
 from .experience.block_rows import BlockRows
 from .experience.blocks import Parts
 from .experience.seeds import Episodes
@@ -38,6 +39,7 @@ class PacketNetwork:
     batch: SimulationBatch
     observation: NDArray[np.float32]
     mask: NDArray[np.bool_]
+    _picture: LivePicture | None = None
 
     def __init__(self, options: PacketOptions, parts: Parts, usual_ns: float) -> None:
         self.options, self.parts, self.usual_ns = options, parts, usual_ns
@@ -57,6 +59,12 @@ class PacketNetwork:
             self.follow_background()
             self.apply()
         return self.simulation
+
+    def picture(self) -> NDArray[np.uint8]:
+        """The utilisation of the links since the previous picture of this network, [height, width, 3]."""
+        if self._picture is None or self._picture.simulation is not self.simulation:
+            self._picture = LivePicture(self.simulation)
+        return self._picture.draw()
 
     def collect(self, end: float) -> int:
         """Run to the next decisions before cycle `end`, or until the workload is done; returns their number."""
@@ -96,7 +104,11 @@ class PacketNetwork:
 
     # A copy creates its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("batch", "observation", "mask")}
+        return {
+            key: value
+            for key, value in self.__dict__.items()
+            if key not in ("batch", "observation", "mask", "_picture")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

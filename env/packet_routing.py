@@ -32,14 +32,15 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     that had no candidate and were replaced by slot 0)
 
     Args:
-        render_mode: `ansi`: `render()` returns the present decision as text.
+        render_mode: `ansi`: `render()` returns the present decision as text. `rgb_array`: the network, with its links
+            coloured by their utilisation since the previous picture, uint8 [height, width, 3].
         **keywords: see `PacketOptions`.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None, **keywords: Any) -> None:
         self.options = PacketOptions.read(keywords, type(self).__name__)
@@ -100,9 +101,9 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         reward, terminated, truncated = process.reward.item(0), process.terminated.item(0), process.truncated.item(0)
         return process.observation[0].copy(), reward, terminated, truncated, self._info()
 
-    def render(self) -> str | None:  # type: ignore[override]
-        """The present decision as text."""
-        return self._process.describe() if self.render_mode == "ansi" else None
+    def render(self) -> Any:
+        """The present decision as text, or the picture of the network."""
+        return self._process.rendered(self.render_mode)
 
     def _info(self) -> dict[str, Any]:
         process = self._process

@@ -38,7 +38,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
     Args:
         num_envs: K.
-        render_mode: `ansi`: `render()` returns a text per network.
+        render_mode: as in `PacketRoutingEnv`; `render()` returns a text or a picture per network.
         copy: return copies; otherwise the next step overwrites the returned arrays.
         autoreset_mode: an `AutoresetMode` or its name. With SameStep, Gymnasium's `RecordEpisodeStatistics` is right
             from Gymnasium 1.4 on.
@@ -49,7 +49,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
-        "render_modes": ["ansi"],
+        "render_modes": ["ansi", "rgb_array"],
         "render_fps": 1,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
@@ -153,9 +153,10 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             )
         return self._process.step(np.ascontiguousarray(chosen, np.int64), begins)
 
-    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
-        """The present decisions as text, one per network."""
-        return tuple(map(self._process.describe, range(self.num_envs))) if self.render_mode == "ansi" else None
+    def render(self) -> tuple[Any, ...] | None:
+        """The present decisions as text, or pictures, one per network."""
+        mode = self.render_mode
+        return tuple(self._process.rendered(mode, k) for k in range(self.num_envs)) if mode else None
 
     def _final(self, ended: int, infos: dict[str, Any]) -> dict[str, Any]:
         """Return the last observations of the episodes that have ended, and their entries of `infos`."""

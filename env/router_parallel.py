@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation
+from ..simcore.pictures.live import LivePicture
 from .experience.ring import Ring
 from .experience.seeds import Episodes
 from .experience.world import Vary, World, check_number, refuse_stuck, window_cycles
@@ -56,7 +57,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     is done.
 
     Args:
-        render_mode: must be None.
+        render_mode: `rgb_array`: `render()` returns a picture of the network, uint8 [height, width, 3].
         world: as `overrides` and `vary`, see `PacketOptions`.
         interval_ns: simulated time of a step.
         intervals: steps of an episode; None = 100 for traffic, no limit for a workload.
@@ -70,11 +71,11 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         ConfigError: a keyword is unknown, or the world cannot be built.
     """
 
-    metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v1", "render_modes": []}  # noqa: RUF012
+    metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v1", "render_modes": ["rgb_array"]}  # noqa: RUF012
 
     def __init__(
         self,
-        render_mode: None = None,
+        render_mode: str | None = None,
         *,
         world: World | Mapping[str, Any] | None = None,
         overrides: Sequence[str] | None = None,
@@ -155,6 +156,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._charged = self.simulation.accrued_delay_by_router_us()
         self.agents = list(self.possible_agents)
         self.simulation.begin_window()
+        self._interval_begin = self.simulation.now
         rows = self._observe(0.0, np.zeros(self._routers), np.zeros(self._routers))
         return self._by_agent(rows), {agent: {} for agent in self.agents}
 
@@ -182,7 +184,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             np.clip(bias, -self.bias_flits, self.bias_flits, out=self.table[row])
         simulation = self.simulation
         simulation.begin_window()
-        before = simulation.now
+        self._interval_begin = before = simulation.now
         if not self._done():
             simulation.run(max(simulation.cycles(self.interval_ns), 1))
         span = (simulation.now - before) * simulation.cycle_ns
@@ -209,8 +211,11 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             self.agents = []
         return result
 
-    def render(self) -> None:
-        """Do nothing; there are no render modes."""
+    def render(self) -> NDArray[np.uint8] | None:
+        """The utilisation of the links in the last interval, [height, width, 3]."""
+        if self.render_mode != "rgb_array":
+            return None
+        return LivePicture(self.simulation, since=self._interval_begin).draw()
 
     # ---- The network ----
 

@@ -1,30 +1,45 @@
-"""`flitgym draw`: draws a network from its actual links.
+"""`flitgym draw`: draws a network from its actual links, and the load of the links in a run.
 
     flitgym draw topology=dragonfly_72
     flitgym draw topology=hyperx_64 failures.links=0.05 out=broken.svg
+    flitgym draw result=results/see/<run> color=stalls time=5us
 
 `docs/networks.md` shows a picture of every topology.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
-from ..configs import compose, core_failures
+from ..configs import compose, core_failures, unknown
+from ..configs.quantities import in_number
+from ..simcore import ConfigError
+from ..simcore.pictures.loads import QUANTITIES, draw_loads
+from ..simcore.pictures.topology import draw_topology
 from .plotting.drawing import save_figure
-from .plotting.topology_picture import draw_topology
+from .plotting.loads import run_loads
+from .report.runs import runs_of
+from .results.files import RESULT_FILE, read_result
 from .terminal.commandline import CommandError, main_of
+from .terminal.words import parse
 
 NAME = "flitgym draw"
 FOLDER = Path("results/drawings")
 _SUFFIXES = (".png", ".svg", ".pdf")
 _USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [seed=N] [out=FILE]
+       {NAME} result=RUN [color=NAME] [time=TIME] [out=FILE]
 
 Draw the routers, links and terminals of a network. Failed links are red and dashed.
+With result=RUN, the folder of a run that recorded its links (run.channels=true, or jobs), draw their load:
+
+  color  {", ".join(QUANTITIES)}, or the name of a job for its part of the utilisation; default: utilisation
+  time   the frame at this time, such as 5us, 1.2ms or 800 (ns); default: the mean over time
+
 Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.
 `flitgym simulate --help` lists the topologies; docs/networks.md shows a picture of each.
 """
@@ -38,6 +53,8 @@ def draw(words: Sequence[str]) -> list[Path]:
         ConfigError: the network cannot be built.
         hydra.errors.HydraException: the topology or a key does not exist.
     """
+    if any(word.startswith("result=") for word in words):
+        return _draw_result(words)
     own = [word.removeprefix("out=") for word in words if word.startswith("out=")]
     rest = [word for word in words if not word.startswith("out=")]
     for word in rest:
@@ -52,11 +69,40 @@ def draw(words: Sequence[str]) -> list[Path]:
     title = rest[0].removeprefix("topology=") if len(rest) == 1 else " ".join(rest).removeprefix("topology=")
     topology = next(word.removeprefix("topology=") for word in rest if word.startswith("topology="))
     files = [Path(file) for file in own] or [FOLDER / f"{topology}{suffix}" for suffix in (".png", ".svg")]
+    section: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
+    return _saved(files, lambda: draw_topology(section, failures or None, title, config.seed))
+
+
+def _draw_result(words: Sequence[str]) -> list[Path]:
+    paths, given, _ = parse(words, ("result", "color", "time", "out"), ())
+    folder, color = Path(given["result"]), given.get("color", "utilisation")
+    result = read_result(folder) if not paths else None
+    if result is None:
+        raise CommandError(f"result={folder}: write the folder of a run, which holds {RESULT_FILE}, and no other word")
+    loads = run_loads(result, folder)
+    if loads is None:
+        raise CommandError(f"result={folder}: the run did not record its links; repeat it with run.channels=true")
+    if color not in loads.values:
+        raise ConfigError(unknown("color", color, loads.values, "quantity"))
+    time_ns = _ns(given["time"]) if "time" in given else None
+    (run,) = runs_of([(result, folder)])
+    files = [Path(given["out"])] if "out" in given else [FOLDER / f"{folder.name}_{color}.png"]
+    title = " · ".join([run.row["topology"], run.what, run.routing])
+    return _saved(files, lambda: draw_loads(loads, color, time_ns, title))
+
+
+def _ns(text: str) -> float:
+    try:
+        return float(in_number("time_ns", text))
+    except ValueError:
+        raise CommandError(f"time={text}: write a time such as 5us, 1.2ms or 800ns") from None
+
+
+def _saved(files: Sequence[Path], drawn: Callable[[], Figure]) -> list[Path]:
     for file in files:
         if file.suffix not in _SUFFIXES:
             raise CommandError(f"out={file}: the name of a picture ends with {', '.join(_SUFFIXES)}")
-    section: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
-    figure = draw_topology(section, failures or None, title, config.seed)
+    figure = drawn()
     return [save_figure(figure, file.with_suffix(""), "flitgym", [file.suffix[1:]])[0] for file in files]
 
 

@@ -10,7 +10,7 @@ VERBS = {
         "simulate": "one run, or a sweep with -m",
         "saturate": "the highest load that a network carries",
         "route": "forwarding tables and their quality",
-        "trace": "contents of recorded traces, and GOAL schedules from them",
+        "trace": "recorded traces, lives of packets, timelines",
         "convert": "graphs of other tools as networks; the check of a machine",
     },
     "learn": {
@@ -22,7 +22,7 @@ VERBS = {
     "show": {
         "plot": "any column of a study against any other",
         "compare": "the differences of two studies that exceed noise",
-        "draw": "a picture of a network",
+        "draw": "a picture of a network, or of its load in a run",
         "report": "one HTML page of all runs in a folder",
         "export": "the runs of a folder as a table, or as an artifact that repeats them",
     },

@@ -27,7 +27,7 @@ EXAMPLES = {
         "info traces/ --json": "a folder with a file per rank, as JSON",
         "info app.bin out=app.png": "a picture of senders and receivers",
         "convert app.bin app.goal": "a GOAL schedule as text",
-        "convert traces/ app.bin": "a GOAL schedule as binary file",
+        "packet packet=0@20us routing=ugal_l traffic=adversarial": "the life of a packet, with its decisions",
     },
     "convert": {
         "net.graphml": "an edge list net.csv of switches",
@@ -81,7 +81,7 @@ EXAMPLES = {
     "draw": {
         "topology=dragonfly_72": "a picture of a network",
         "topology=hyperx_64 failures.links=0.05 out=broken.svg": "its failed links",
-        "topology=torus topology.sizes=[4,4]": "other sizes",
+        "result=results/see/dragonfly_ugal color=stalls time=30us": "the stalls of a run's links",
         "topology=fat_tree_64 out=tree.pdf": "for a paper",
         "topology=dragonfly_72 failures.routers=[3] seed=2": "a failed router",
     },

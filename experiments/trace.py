@@ -1,7 +1,9 @@
-"""`flitgym trace`: shows the contents of a recorded trace, and translates traces into GOAL schedules.
+"""`flitgym trace`: shows and translates recorded traces, follows packets, and writes timelines of runs.
 
 flitgym trace info Fin5.bin
 flitgym trace convert Fin5.bin Fin5.goal
+flitgym trace packet packet=0@20us topology=dragonfly_72 routing=ugal_l traffic=adversarial
+flitgym trace timeline results/see/<run>
 """
 
 from __future__ import annotations
@@ -12,14 +14,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..configs import unknown
+from ..configs import compose, unknown
+from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
+from .results.files import read_result
 from .terminal.commandline import CommandError, main_of
 from .terminal.words import parse
 from .traces.measure import Course, course_of, facts_of, loggops_parameters
+from .traces.packet import follow, life_text
 from .traces.text import lines_of, model_text
+from .traces.timeline import of_packets, of_run
 
 NAME = "flitgym trace"
 FOLDER = Path("results/traces")
@@ -28,10 +34,16 @@ _SCHEDULES = {".goal": "text", ".txt": "text", ".bin": "binary"}
 _OPTIONS = {each.name: each.type for each in fields(TraceOptions)}
 _USAGE = f"""usage: {NAME} info FILE [format=NAME] [KEY=VALUE ...] [--json] [out=FILE]
        {NAME} convert IN OUT [format=NAME] [KEY=VALUE ...]
+       {NAME} packet packet=TERMINAL/NUMBER [max_ns=TIME] [out=FILE.json] [KEY=VALUE ...]
+       {NAME} timeline RUN [out=FILE.json]
 
 info     Print ranks, operations, bytes, and the finishing time on an ideal network, and draw a picture: bytes by sender
          and receiver, and operations over time. FILE may be a folder with one file per rank.
 convert  Write a trace as a GOAL schedule: text if OUT ends with .goal or .txt, binary if it ends with .bin.
+packet   Simulate with the keys of flitgym simulate, and print the life of a packet in ns: each decision with its
+         candidates and the reason. 0/4 is the fifth packet of terminal 0, 0@20us its first packet after 20 us; several
+         are separated by commas. max_ns (default: 1ms) ends the simulation.
+timeline Write the jobs and the ten busiest links of a run, as JSON of Chrome traces for ui.perfetto.dev.
 
   format     one of {", ".join(("auto", *readers()))}; default: auto, recognised by the content
   {"  ".join(_OPTIONS)}  as the keys of workload=trace
@@ -108,11 +120,67 @@ def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
     save_figure(figure, picture.with_suffix(""), "flitgym", [picture.suffix[1:]])
 
 
+def packet(words: Sequence[str]) -> str:
+    """The life of packets as text. Writes a timeline if `out` is given.
+
+    Raises:
+        CommandError: no packet is named, or the name of the file has another end.
+        ConfigError: the configuration cannot run.
+        CoreError: a packet is not delivered in time.
+    """
+    own = ("packet", "max_ns", "out")
+    _, given, _ = parse([word for word in words if word.partition("=")[0] in own], own, ())
+    if "packet" not in given:
+        raise CommandError(f"packet=TERMINAL/NUMBER is missing; for example {NAME} packet packet=0/4 routing=ugal_l")
+    config = compose([word for word in words if word.partition("=")[0] not in own])
+    out = _json_file(given["out"]) if "out" in given else None
+    max_ns = _number(float, "max_ns", in_number("max_ns", given.get("max_ns", "1ms")))
+    lives, simulation = follow(config, given["packet"].split(","), max_ns)
+    routing: Any = simulation.configuration()["routing"]
+    lines = [line for life in lives for line in (*life_text(life, routing), "")]
+    if out:
+        lines.append(str(_write_timeline(out, of_packets(lives, routing))))
+    return "\n".join(lines).rstrip()
+
+
+def timeline(folder: Path, out: Path | None) -> Path:
+    """Write the timeline of a run, by default to `timeline.json` in its folder.
+
+    Raises:
+        CommandError: the folder is not that of a run, or the run recorded neither jobs nor links.
+        OSError: the file cannot be written.
+    """
+    result = read_result(folder)
+    events = of_run(result, folder) if result else []
+    if not events:
+        raise CommandError(f"{folder} holds no run with jobs or links; record links with run.channels=true")
+    return _write_timeline(out or folder / "timeline.json", events)
+
+
+def _json_file(name: str) -> Path:
+    if not name.endswith(".json"):
+        raise CommandError(f"out={name}: the name of a timeline ends with .json")
+    return Path(name)
+
+
+def _write_timeline(path: Path, events: list[dict[str, Any]]) -> Path:
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
+    return path
+
+
 def run(words: Sequence[str]) -> str:
     """Execute a command line, and return the lines to print."""
-    commands = {"info": "FILE", "convert": "IN OUT"}
+    commands = {"info": "FILE", "convert": "IN OUT", "packet": "", "timeline": "RUN"}
     if words[0] not in commands:
         raise ConfigError(unknown("command line", words[0], commands, "command"))
+    if words[0] == "packet":
+        return packet(words[1:])
+    if words[0] == "timeline":
+        paths, given, _ = parse(words[1:], ("out",), ())
+        if len(paths) != 1:
+            raise CommandError(f"{len(paths)} paths; write {NAME} timeline RUN")
+        return str(timeline(paths[0], _json_file(given["out"]) if "out" in given else None))
     shows, wanted = words[0] == "info", commands[words[0]]
     keys = ["format", *_OPTIONS, *(["out", *loggops_parameters()] if shows else [])]
     paths, given, flags = parse(words[1:], keys, ["json"] if shows else [])

@@ -226,19 +226,39 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         ],
     ),
     "links.parquet": (
-        "With `workload.map_interval_ns`: the links from each group to each other group over time, in at most 100 "
-        "frames.",
+        "With `run.channels`, or with `workload.map_interval_ns`: the links over time from cycle 0 on, in at most 100 "
+        "frames. A row is a link in one direction, or all links of a router to its terminals. In a network with more "
+        "than 12,000 such rows per frame, a row is all links of one kind from one group to another.",
         [
             ("begin_ns", "start of the frame"),
             ("end_ns", "end of the frame"),
+            ("router", "sending router; -1: a row of groups"),
+            ("port", "its port; -1: all links to terminals, or a row of groups"),
+            ("peer_router", "receiving router; -1: terminals, or a row of groups"),
             ("group", "group of the sending routers"),
             ("peer_group", "group of the receiving routers; -1: terminals receive"),
             ("kind", "0 to terminals, 1 local, 2 global"),
-            ("links", "number of links from group to group"),
+            ("links", "number of links in the row"),
             ("flits", "flits sent in the frame"),
             ("utilisation", "part of the frame in which a link carried flits, the mean over the links"),
             ("stall_share", "part of the frame in which a link had flits but no credits, the mean over the links"),
+            ("queue", "flits that wait in the router for a link: the mean of samples at the ends of the first frames"),
+            ("uncredited", "flits sent without a credit back, i.e. buffer slots in use downstream; sampled as `queue`"),
             ("flits.<job>", "flits of the job"),
+        ],
+    ),
+    "flows.parquet": (
+        "With `links.parquet`: the five most frequent flows between groups among the sampled packets that wait for a "
+        "link at the front of a buffer. A network without groups has up to 64 blocks of routers instead.",
+        [
+            *(
+                (key, "as in `links.parquet`")
+                for key in ("router", "port", "peer_router", "group", "peer_group", "kind")
+            ),
+            ("source_group", "group of the packets' sources"),
+            ("destination_group", "group of their destinations"),
+            ("packets", "sampled packets of the flow"),
+            ("share", "their part of all sampled packets of the link"),
         ],
     ),
 }

@@ -1,4 +1,4 @@
-"""The jobs of a run: parts of the latency, and series and the load of the links as data for the page's script."""
+"""Parts of the latency of jobs, and series and the load of the links as data for the page's script."""
 
 import base64
 import zlib
@@ -10,6 +10,9 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ...simcore.pictures.layout import space
+from ...simcore.pictures.loads import QUANTITIES
+from ..plotting.loads import run_loads
 from ..results.files import read_columns
 from .runs import NOTHING, Run
 from .slowdown import Cell, coloured
@@ -22,20 +25,33 @@ PARTS = {
     "rest": "#d0d7de",
 }  # of the latency, with the colours of their bars
 _SERIES_POINTS = 400  # most points per job; longer series are merged
-_STEPS = 65535  # of a 16-bit number in a film
-_MAP_BYTES = 40e6  # of all films before compression; frames of larger films are merged
+_STEPS = 65535  # of a 16-bit number
+_MOST_BYTES = 40e6  # of all frames before compression; more are merged
+_MOST_VIEWS = 40  # runs whose links are shown, because reading a table and packing it takes a second
 
 
-def of_jobs(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The runs of jobs, with as many frames of their films as fit into the page."""
-    whole, merge = sum(map(_film_bytes, runs)), 1
-    while whole / merge > _MAP_BYTES:
+def over_time(runs: Sequence[Run], labels: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The runs with series or links over time, with as many frames as fit into the page, and their networks.
+
+    Of a run, `view.network` is the index of its network. Only the first `_MOST_VIEWS` runs have a view.
+    """
+    first = first_shown(runs) if runs else 0
+    order = sorted(range(len(runs)), key=lambda i: i != first)
+    viewed = [i for i in order if "links" in runs[i].result["files"]][:_MOST_VIEWS]
+    whole, merge = sum(_view_bytes(runs[i]) for i in viewed), 1
+    while whole / merge > _MOST_BYTES:
         merge *= 2
-    return [
-        {"label": label, "series": series(run), "film": film(run, merge)}
-        for run, label in zip(runs, labels, strict=True)
-        if run.jobs
+    found: list[dict[str, Any]] = [
+        {"label": label, "series": series(run) if run.jobs else None, "view": view(run, merge) if i in viewed else None}
+        for i, (run, label) in enumerate(zip(runs, labels, strict=True))
+        if run.jobs or i in viewed
     ]
+    networks: list[dict[str, Any]] = []
+    for own in filter(None, (one["view"] for one in found)):
+        if own["network"] not in networks:
+            networks.append(own["network"])
+        own["network"] = networks.index(own["network"])
+    return found, networks
 
 
 def first_shown(runs: Sequence[Run]) -> int:
@@ -142,52 +158,48 @@ def _short(values: NDArray[np.float64]) -> list[float | None]:
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values]
 
 
-def film(run: Run, merge: int = 1) -> dict[str, Any] | None:
-    """The film of a run of jobs: bundles of links, times of the frames, and arrays [frame, bundle] of 16-bit numbers.
+def view(run: Run, merge: int = 1) -> dict[str, Any] | None:
+    """The links of a run over time: the picture of its network, the times of the frames, and packed quantities.
 
-    `merge` frames become one. None without a table of the links.
+    A packed quantity is [frame, entry]. `merge` frames become one. None without a table of the links.
     """
-    table, result = read_columns(run.result, run.directory, "links"), run.result
-    if table is None or not table["group"].size:
+    loads = run_loads(run.result, run.directory)
+    if loads is None:
         return None
-    bundles = int(np.argmax(table["begin_ns"] > table["begin_ns"][0])) or table["group"].size
-    begins, ends = (table[key].reshape(-1, bundles)[:, 0] for key in ("begin_ns", "end_ns"))
-    starts, durations = np.arange(0, begins.size, merge), (ends - begins)[:, None]
-
-    def merged(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.add.reduceat(values.reshape(-1, bundles).astype(float), starts))
-
-    def mean(name: str) -> NDArray[np.float64]:
-        return merged(table[name].reshape(-1, bundles) * durations) / lengths
-
-    lengths = np.add.reduceat(durations, starts)
-    names = {job: f"flits.{job}" for job in result["jobs"] if f"flits.{job}" in table} or {"all jobs": "flits"}
-    flits = {job: merged(table[name]) for job, name in names.items()}
-    flit_bytes = result["config"]["router"]["flit_bytes"]
+    starts = np.arange(0, len(loads.end_ns), merge)
+    durations = (loads.end_ns - loads.begin_ns)[:, None]
+    lengths, layout = np.add.reduceat(durations, starts), loads.layout
+    between = iter(layout.bend)
     return {
-        "groups": result["facts"]["groups"],
-        "bundles": np.stack(
-            [table[key][:bundles].astype(int) for key in ("group", "peer_group", "kind", "links")], axis=1
-        ).tolist(),
-        "begin_ms": _short(begins[starts] / 1e6),
-        "end_ms": _short(ends[np.append(starts[1:], begins.size) - 1] / 1e6),
-        "busiest": int(np.argmax((sum(flits.values()) / lengths).sum(axis=1))),  # the frame with most bytes per ms
-        "utilisation": _pack(mean("utilisation")),
-        "stall": _pack(mean("stall_share")),
-        # One step is one flit, unless a frame has more flits than there are steps.
-        "bytes": {job: _pack(own * flit_bytes, _STEPS * flit_bytes) for job, own in flits.items()},
+        "network": {
+            "unit": loads.unit,
+            "space": round(space(layout.at), 3),
+            "at": layout.at.round(3).tolist(),
+            "outward": layout.outward.round(3).tolist(),
+            "areas": [[round(float(x), 3) for x in area] for area in layout.areas],
+            "ends": loads.ends.tolist(),
+            "links": loads.keys["links"].tolist(),
+            "bend": [round(float(next(between)), 4) if b >= 0 and a != b else 0 for a, b in loads.ends],
+            "failed": loads.failed.tolist(),
+        },
+        "begin_us": _short(loads.begin_ns[starts] / 1e3),
+        "end_us": _short(loads.end_ns[np.append(starts[1:], len(loads.end_ns)) - 1] / 1e3),
+        "values": {
+            name: _pack(np.add.reduceat(values * durations, starts) / lengths) for name, values in loads.values.items()
+        },
+        "flows": {} if run.jobs else {k: text for k in range(len(loads.ends)) if (text := loads.fillers(k))},
     }
 
 
-def _film_bytes(run: Run) -> float:
+def _view_bytes(run: Run) -> float:
     path = run.directory / run.result["files"].get("links", "-")
     facts = pq.read_metadata(path) if path.is_file() else None
-    return 2.0 * facts.num_rows * facts.num_columns if facts else 0.0
+    return 2.0 * facts.num_rows * (len(QUANTITIES) + len(run.jobs)) if facts else 0.0
 
 
-def _pack(values: NDArray[np.float64], least: float = 0) -> dict[str, Any]:
-    """Numbers >= 0 as 16-bit parts of their maximum, or of `least` if that is more, deflated, in base64."""
-    most = float(values.max(initial=least))
+def _pack(values: NDArray[np.float64]) -> dict[str, Any]:
+    """Numbers >= 0 as 16-bit parts of their maximum, deflated, in base64."""
+    most = float(values.max(initial=0))
     steps = np.rint(values / most * _STEPS) if most else np.zeros(values.shape)
     # All low bytes precede all high bytes, because this order compresses better.
     planes = steps.astype("<u2").reshape(-1).view(np.uint8).reshape(-1, 2).T

@@ -7,12 +7,11 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
-from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from ...simcore._files import atomic_path
+from ...simcore.pictures.loads import QUANTITIES, scale
 from ..plotting.drawing import STYLES
 from ..plotting.players import player
 from ..plotting.seeds import buffers_text
@@ -21,7 +20,7 @@ from ..results.files import RESULT_FILE
 from ..templates import template
 from . import tables
 from .again import route_again, simulate_again
-from .over_time import PARTS, delays, first_shown, of_jobs
+from .over_time import PARTS, delays, first_shown, over_time
 from .pictures import curves, picture, pictures
 from .runs import Run, Settings, runs_of, table
 from .slowdown import matrices, slowdowns
@@ -29,6 +28,7 @@ from .slowdown import matrices, slowdowns
 REPORT_FILE = "report.html"
 _SWEEP = "sweep"  # the name of the sweep's picture
 _HERE = Path(__file__).parent
+_SCRIPTS = ("report.js", "network.js")
 # Of jobs: Okabe and Ito's colours, then darker ones of the same hues.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41")
 _MOST_TABLES = 24  # pictures of forwarding tables
@@ -40,7 +40,7 @@ _SECTIONS = {
     "matrices": ("slowdown", "Slowdown"),
     "blame": ("blame", "Delays between jobs"),
     "has_series": ("curves", "Over time"),
-    "has_film": ("network", "Network"),
+    "has_view": ("network", "Network"),
     "tables": ("tables", "Tables"),
 }
 
@@ -91,7 +91,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
     labels = [_label(run, settings.full_text(run)) for run in runs]
     ratios = slowdowns(runs)
     columns, rows = table(runs, settings, ratios)
-    jobs, shown = of_jobs(runs, labels), list(curves(runs))
+    (timed, networks), shown = over_time(runs, labels), list(curves(runs))
     first = labels[first_shown(runs)] if runs else ""
     blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
     content: dict[str, Any] = {
@@ -101,14 +101,22 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
         "rows": rows,
         "matrices": matrices(runs, settings, ratios),
         "blame": sorted(blame, key=lambda one: one[0] != first),
-        "has_series": any(run["series"] for run in jobs),
-        "has_film": any(run["film"] for run in jobs),
+        "has_series": any(run["series"] for run in timed),
+        "has_view": any(run["view"] for run in timed),
         "tables": tables.networks(routed),
     }
     named_runs = [(label, run.result, run.directory) for label, run in zip(labels, runs, strict=True)]
     names = dict.fromkeys(job for run in runs for job in run.jobs)
-    scale = list(map(to_hex, colormaps["magma_r"](np.linspace(0, 1, 64))))
-    data = {"runs": jobs, "colours": dict(zip(names, cycle(_COLOURS))), "scale": scale}
+    colours = scale()
+    shades = [to_hex(colour) for colour in colours(range(colours.N))]
+    quantities = {name: {"label": one.label, "percent": one.percent} for name, one in QUANTITIES.items()}
+    data = {
+        "runs": timed,
+        "networks": networks,
+        "colours": dict(zip(names, cycle(_COLOURS))),
+        "scale": shades,
+        "quantities": quantities,
+    }
     table_pictures = [found for run in routed for found in tables.pictures(run)]
     return template("report/page.html").render(
         **content,
@@ -118,18 +126,19 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
         unfinished=sum(not run.finished for run in runs),
         sections=[*(place for key, place in _SECTIONS.items() if content[key]), ("provenance", "Origin")],
         columns=columns,
-        jobs=jobs,
+        timed=timed,
+        recorded=sum("links" in run.result["files"] for run in runs),
         first=first,
         buffers=buffers_text([run.row for run in runs]),
         part_colours=PARTS,
-        scale=scale,
+        scale=shades,
         has_jobs=any(run.jobs for run in runs),
         versions=len({str(result["version"]) for result, _ in results}),
         origin=_origin(results, command),
         table_pictures=[picture(path, name) for path, name in table_pictures[:_MOST_TABLES]],
         provenance=[_details(*one) for one in [*named_runs, *((tables.label(run[0]), *run) for run in routed)]],
         style=(_HERE / "report.css").read_text(encoding="utf-8"),
-        script=(_HERE / "report.js").read_text(encoding="utf-8"),
+        script="\n".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS),
         # A "<" in the data could close its element.
         data=json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )

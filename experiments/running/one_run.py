@@ -15,14 +15,16 @@ from ...configs.identity import plain_of
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore._window import measure_window, trend_of
+from ...simcore.pictures.frames import MOST_FRAMES, LinkFrames
 from ...simcore.plugins import versions
 from ..results.cautions import cautions
 from ..results.files import finished, remove_if_unused, require_writable, write_arrays, write_result, write_table
 from ..results.message_matrix import matrices
 from ..results.names import Columns, channel_names
-from ..terminal.progress import Report
-from ..workload.run import Limits, run_workload
+from ..terminal.progress import Report, no_report
+from ..workload.run import Limits, bytes_of_jobs, run_workload
 from .executor import cores_of_a_run
+from .live import Live
 from .steady import check_steady, measure_steady
 
 _COUNTS = {
@@ -130,7 +132,7 @@ def simulated(
         simulation.q_frozen = True
 
     work = run_workload if has_workload(config) else _run_windows
-    numbers, tables = work(simulation, config, report)
+    numbers, tables = work(simulation, config, _live(simulation, config, report))
     result = {
         **_statistics(simulation),
         "latency_reference": config["router"]["latency_from"],
@@ -153,6 +155,13 @@ def simulated(
     }
     result["warnings"] = cautions(config, result)
     return result, tables, simulation
+
+
+def _live(simulation: Simulation, config: Config, report: Report) -> Report:
+    """`report`, with lines about the simulation unless nothing shows them."""
+    if report is no_report or (has_workload(config) and config["workload"]["network"] == "none"):
+        return report
+    return Live(simulation, report, bytes_of_jobs(config) if has_workload(config) else ())
 
 
 def _peak_mb() -> float:
@@ -224,8 +233,12 @@ def _run_windows(simulation: Simulation, config: Config, report: Report) -> tupl
     phases = Phases.of(run, simulation)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
+    frames = None
+    if run["channels"]:
+        frames = LinkFrames(simulation, (phases.warmup + phases.measure) // (MOST_FRAMES - 1) + 1)
     cpu, wall = time.process_time(), time.perf_counter()
-    numbers = _steady(simulation, run, report) if run["precision"] > 0 else _advance(simulation, phases, report)
+    work = _steady(simulation, run, report, frames) if run["precision"] > 0 else None
+    numbers = work or _advance(simulation, phases, report, frames)
     drained = None
     if run["drain"]:
         report("drain", 1.0)
@@ -242,14 +255,16 @@ def _run_windows(simulation: Simulation, config: Config, report: Report) -> tupl
     if run["channels"]:
         channels = simulation.channels()
         tables["channels"] = channels | channel_names(simulation, channels)
+    if frames:
+        tables |= {"links": frames.table(), "flows": frames.flows()}
     return numbers, tables
 
 
-def _steady(simulation: Simulation, run: Config, report: Report) -> dict[str, Any]:
+def _steady(simulation: Simulation, run: Config, report: Report, frames: LinkFrames | None) -> dict[str, Any]:
     """Measure a steady state. Returns its fields, and the latencies of the window's halves."""
     precision = (run["precision"], run["confidence"], run["max_ns"])
     windows = {"warmup_ns": run["warmup_ns"], "window_ns": run["measure_ns"]}
-    found = measure_steady(simulation, *precision, **windows, report=report)
+    found = measure_steady(simulation, *precision, **windows, report=report, frames=frames)
     latency, packets = found.first_half
     end = simulation.statistics()
     whole = end["packets_delivered"], end["packet_latency_mean_ns"] * end["packets_delivered"]
@@ -266,27 +281,34 @@ def _steady(simulation: Simulation, run: Config, report: Report) -> dict[str, An
     }
 
 
-def _advance(simulation: Simulation, phases: Phases, report: Report) -> dict[str, Any]:
+def _advance(simulation: Simulation, phases: Phases, report: Report, frames: LinkFrames | None) -> dict[str, Any]:
     """Step through warm-up and window. Returns a duration, and the latencies of the window's halves."""
     expected = phases.warmup + phases.measure
 
-    _run(simulation, phases.warmup, "warm-up", expected, report)
+    def run(cycles: int, phase: str) -> None:
+        _run(simulation, cycles, phase, expected, report, frames)
+
+    run(phases.warmup, "warm-up")
+    if frames:
+        frames.cut()
     measure_cpu = time.process_time()
-    found = measure_window(
-        simulation, phases.measure, lambda cycles: _run(simulation, cycles, "measure", expected, report)
-    )
+    found = measure_window(simulation, phases.measure, lambda cycles: run(cycles, "measure"))
     measure_cpu_seconds = time.process_time() - measure_cpu
     simulation.end_window()
     return {"measure_cpu_seconds": measure_cpu_seconds, **found}
 
 
-def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report: Report) -> None:
+def _run(
+    simulation: Simulation, cycles: int, phase: str, expected: int, report: Report, frames: LinkFrames | None
+) -> None:
     chunk = _FIRST_CHUNK
     end = simulation.now + cycles
     while simulation.now < end:
         report(phase, simulation.now / expected)
-        began, step = time.perf_counter(), min(chunk, end - simulation.now)
+        began, step = time.perf_counter(), min(chunk, (min(frames.next, end) if frames else end) - simulation.now)
         simulation.run(step)
+        if frames:
+            frames.look()
         # A chunk is at most twice as long as the previous one, because a network that fills up slows down.
         speed = step / max(time.perf_counter() - began, 1e-6)
         chunk = max(_FIRST_CHUNK, min(2 * step, round(speed * _CHUNK_SECONDS)))

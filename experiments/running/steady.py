@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...simcore import ConfigError, Simulation
+from ...simcore.pictures.frames import LinkFrames
 from ..terminal.progress import Report, no_report
 from .batch_means import BATCHES, FINE, Estimate, Floats, estimate, mser5
 
@@ -52,6 +53,7 @@ def measure_steady(
     warmup_ns: float = 0.0,
     window_ns: float = 20_000.0,
     report: Report = no_report,
+    frames: LinkFrames | None = None,
 ) -> SteadyResult:
     """Run a simulation from cycle 0 until its means are known. The page "Steady state" explains the method.
 
@@ -64,6 +66,7 @@ def measure_steady(
             before its table is useful.
         window_ns: The shortest measuring window. An observation takes a 400th of it.
         report: Receives the phase and the estimated progress.
+        frames: Records the links over time.
 
     Raises:
         ConfigError: an argument is invalid, or the simulation has begun or runs jobs.
@@ -74,7 +77,7 @@ def measure_steady(
         raise ConfigError(f"measure_steady(): the simulation {state}; use a new one with traffic")
     cycles = _observation_cycles(simulation, window_ns)
     simulation.set_series_interval(cycles)
-    run = _SteadyRun(simulation, cycles, precision, confidence, report)
+    run = _SteadyRun(simulation, cycles, precision, confidence, report, frames)
     ns = cycles * simulation.cycle_ns
     return run.result(math.ceil(warmup_ns / ns), math.floor(max_ns / ns))
 
@@ -137,10 +140,16 @@ class _SteadyRun:
     """The state of one call of `measure_steady`. Times are in observations of `cycles` cycles."""
 
     def __init__(
-        self, simulation: Simulation, cycles: int, precision: float, confidence: float, report: Report
+        self,
+        simulation: Simulation,
+        cycles: int,
+        precision: float,
+        confidence: float,
+        report: Report,
+        frames: LinkFrames | None,
     ) -> None:
         self.simulation, self.cycles, self.ns = simulation, cycles, cycles * simulation.cycle_ns
-        self.precision, self.confidence, self.report = precision, confidence, report
+        self.precision, self.confidence, self.report, self.frames = precision, confidence, report, frames
         self.now = self.begin = 0
         self.cpu = 0.0  # seconds; at the beginning of the window, then of the window
         self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
@@ -199,6 +208,8 @@ class _SteadyRun:
                 size = max(size + 1, math.ceil(size * _WINDOW_GROWTH))
 
     def _begin_window(self) -> None:
+        if self.frames:
+            self.frames.cut()
         self.simulation.begin_window()
         self.begin, self.cpu = self.now, time.process_time()
 
@@ -206,6 +217,8 @@ class _SteadyRun:
         while self.now < end:
             self.report(phase, self.now / max(self.expected, end))
             self.simulation.run(_SAMPLE * self.cycles)
+            if self.frames:
+                self.frames.look()
             self.now += _SAMPLE
             self.queues.append(self._waits())
 

@@ -81,20 +81,28 @@ class Bar:
             self._bar.stop()
 
     def show(self, description: str, done: float, left: str) -> None:
-        """Show the bar with its description and the text of the remaining time."""
+        """Show the bar with its description and the text of the remaining time; further lines are below the bar."""
+        description, _, below = description.partition("\n")
         if self._bar is None and time.monotonic() >= self._from:
             self._bar = _bar()
-            self._task = self._bar.add_task(description, total=self._total, left="")
+            self._task = self._bar.add_task(description, total=self._total, left="", below="")
             self._bar.start()
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, description=description, left=left)
+            self._bar.update(self._task, completed=done, description=description, left=left, below=below)
 
 
 def _bar() -> "Progress":
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
 
-    return Progress(
+    class LinesBelow(Progress):
+        def get_renderables(self) -> Iterator[RenderableType]:
+            yield from super().get_renderables()
+            for below in filter(None, (task.fields["below"] for task in self.tasks)):
+                yield Text(f"  {below}".replace("\n", "\n  "), style="dim")
+
+    return LinesBelow(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),

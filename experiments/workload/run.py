@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ...configs import core_sections, traces_of, unknown
 from ...simcore import ConfigError, CoreError, Simulation
 from ...simcore._core import Program
+from ...simcore.pictures.frames import LinkFrames, channel_groups
 from ..results.names import Columns, channel_names, rank_names
 from ..terminal.progress import Report
-from .link_frames import LinkFrames, channel_groups
 
 # Cycles between two checks of the core for the end of the jobs. Chunks must be multiples, so that they do not change
 # the end of a run.
@@ -109,7 +109,7 @@ def run_workload(
         series = simulation.job_series()
         tables["job_series"] = {**series, "job": np.array(names)[series["job"]]}
     if frames:
-        tables["links"] = frames.table(names)
+        tables |= {"links": frames.table(names), "flows": frames.flows()}
 
     traces = traces_of(workload)
     return {

@@ -120,6 +120,30 @@ py::dict channels(const Simulation& sim) {
   return columns(rows);
 }
 
+struct FrontRow {
+  u32 router, port, source, destination, flits;
+};
+
+// The packets at the front of the buffers of routers, with the output port that they wait for and the flits in the
+// buffer.
+py::dict fronts(const Simulation& sim) {
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  std::vector<FrontRow> rows;
+  const auto add = [&](u32 router, u32 port, Flit front, u32 flits) {
+    const Packet& p = s.packets[packet_of(front)];
+    rows.push_back({.router = router, .port = port, .source = p.source, .destination = p.destination, .flits = flits});
+  };
+  for (u32 v = 0; v < net.router_ports << net.vc_shift; v++) {
+    const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
+    const InputVc& in = s.input_vcs[v];
+    const OutputVc& out = s.output_vcs[v];
+    if (in.front != kNone && in.routed()) add(router, in.out_port, in.front, in.count);
+    if (out.front != kNone) add(router, net.local_port(port), out.front, out.count);
+  }
+  return columns(rows);
+}
+
 // The routers' fixed properties. `first_port` is the index of the router's port 0 in arrays over all ports.
 py::dict routers(const Simulation& sim) {
   const Network& net = sim.network();
@@ -220,9 +244,11 @@ void bind_arrays(PySimulation& simulation) {
   PYBIND11_NUMPY_DTYPE(Terminal, next_tick, tick, sequence, round, index, left, step);
   PYBIND11_NUMPY_DTYPE(ChannelRow, router, port, kind, peer_router, peer_port, terminal, latency_ns, hop_ns,
                        flit_time_ns, flits, utilisation, stall_ns);
+  PYBIND11_NUMPY_DTYPE(FrontRow, router, port, source, destination, flits);
   PYBIND11_NUMPY_DTYPE(SeriesRow, time_ns, latency_mean_ns, packets, flits, hops_mean, throughput);
   simulation.def("series", alone(series))
       .def("channels", alone(channels))
+      .def("_fronts", alone(fronts))
       .def("routers", alone(routers))
       .def("terminals", alone(terminals))
       .def("changes_ns", alone(changes_ns))

@@ -25,6 +25,7 @@ from flitgym.experiments.hardware import table
 from flitgym.experiments.record import keys_of
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.words import parse
+from flitgym.simcore.pictures.loads import QUANTITIES
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
@@ -129,10 +130,14 @@ def _check(words: list[str], where: str) -> None:
     elif program == "record":
         keys_of([word.removeprefix("record.") for word in arguments if word.startswith("record.")])
         compose([word for word in arguments if not word.startswith("record.")])
+    elif program == "draw" and any(word.startswith("result=") for word in arguments):
+        assert parse(arguments, ("result", "color", "time", "out"), ())[1].get("color") in {None, *QUANTITIES}, where
     elif program == "draw":
         compose([word for word in arguments if not word.startswith("out=")])
+    elif program == "trace" and arguments[0] == "packet":
+        compose([word for word in arguments[1:] if word.partition("=")[0] not in ("packet", "max_ns", "out")])
     elif program == "trace":
-        count = {"info": 1, "convert": 2}[arguments[0]]
+        count = {"info": 1, "convert": 2, "timeline": 1}[arguments[0]]
         assert len(parse(arguments[1:], ("format", "out", "replicate", "collective"), ("json",))[0]) == count, where
     elif words[0] == "flitgym" and program in ("plot", "compare", "export"):
         keys = {"plot": plot.KEYS, "compare": ("by", "reference", "out"), "export": export.KEYS}[program]

@@ -1,5 +1,6 @@
 """One decision per step: Gymnasium's contract, masks, rewards, single packets, workloads, wrong arguments."""
 
+import copy
 import warnings
 from typing import Any
 
@@ -202,6 +203,22 @@ def test_text_shows_the_decision() -> None:
     assert "slot 1: port" in text
     assert "slot 2" not in text
     assert "path.more_hops = 0.500" in text
+
+
+def test_a_picture_has_the_links_since_the_previous_one() -> None:
+    env = PacketRoutingEnv(render_mode="rgb_array", world=TRIANGLE)
+    env.reset(seed=1)
+    first = env.render()
+    assert first.dtype == np.uint8
+    assert first.shape[2] == 3
+    assert (env.render() == first).all()  # no time has passed
+    hashes = env.simulation.state_hash()
+    for _ in range(20):
+        env.step(0)
+    assert env.simulation.state_hash() != hashes
+    assert (env.render() != first).any()
+    twin = copy.deepcopy(env)
+    assert twin.render().shape[2] == 3
 
 
 def test_rules_of_the_background_decide() -> None:

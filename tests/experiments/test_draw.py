@@ -9,10 +9,16 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, core_failures
 from flitgym.experiments import draw
-from flitgym.experiments.plotting import topology_groups
-from flitgym.experiments.plotting.topology_layout import layout_of
-from flitgym.experiments.plotting.topology_picture import cables_of, draw_topology
-from flitgym.simcore import ChannelGraph, Simulation, registered
+from flitgym.experiments.plotting.loads import run_loads
+from flitgym.experiments.results.files import read_result
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.simcore import ChannelGraph, ConfigError, Simulation, registered
+from flitgym.simcore.pictures import groups as topology_groups
+from flitgym.simcore.pictures.layout import layout_of
+from flitgym.simcore.pictures.loads import draw_loads
+from flitgym.simcore.pictures.topology import cables_of, draw_topology
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
@@ -155,3 +161,35 @@ def test_a_large_network_is_drawn_by_groups(
     ]
     assert [len(dots.get_offsets()) for dots in circles] == [groups]
     assert any(written.get_text().endswith(text) for written in figure.texts)
+
+
+def test_the_load_of_a_run_is_drawn_by_colour_and_width(tmp_path: Path) -> None:
+    words = ["topology=mesh_64", "routing=minimal", "traffic=tornado", "traffic.load=0.3", "run.channels=true"]
+    execute(compose([*words, "run.warmup_ns=1000", "run.measure_ns=3000"]), tmp_path, no_report)
+    result = read_result(tmp_path)
+    assert result is not None
+    loads = run_loads(result, tmp_path)
+    assert loads is not None
+    for time_ns, frame in ((2000.0, loads.end_ns.searchsorted(2000.0)), (1e9, -1)):
+        figure = draw_loads(loads, "utilisation", time_ns)
+        (lines,) = [found for found in figure.axes[0].collections if isinstance(found, LineCollection)]
+        between = loads.values["utilisation"][frame][loads.ends[:, 1] >= 0]
+        assert len(lines.get_segments()) == len(between) == 224  # both directions of 112 links
+        # Lines are drawn in the order of their values, and wide lines have high values.
+        assert np.diff(lines.get_linewidths()).min() >= 0
+        ends = {tuple(loads.layout.at[pair].ravel().round(6)) for pair in loads.ends[loads.ends[:, 1] >= 0]}
+        drawn = {tuple(np.concatenate([path[0], path[-1]]).round(6)) for path in lines.get_segments()}
+        assert drawn == ends
+        hot = loads.layout.at[loads.ends[loads.ends[:, 1] >= 0][between == between.max()]]
+        last = lines.get_segments()[-1]
+        assert any(np.allclose([last[0], last[-1]], places) for places in hot)
+    for suffix, head in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+        (file,) = draw.draw([f"result={tmp_path}", "color=stalls", "time=2us", f"out={tmp_path / 'x'}{suffix}"])
+        assert file.read_bytes()[: len(head)] == head
+    for words, message in (
+        ([f"result={tmp_path}", "color=stall"], "did you mean 'stalls'"),
+        ([f"result={tmp_path}", "time=soon"], "time=soon: write a time"),
+        ([f"result={tmp_path.parent}"], "write the folder of a run"),
+    ):
+        with pytest.raises((CommandError, ConfigError), match=message):
+            draw.draw(words)

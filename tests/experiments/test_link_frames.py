@@ -9,7 +9,8 @@ import pytest
 from flitgym.configs import compose
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
-from flitgym.experiments.workload import link_frames
+from flitgym.simcore import Simulation
+from flitgym.simcore.pictures import frames as link_frames
 
 # Two jobs of 36 ranks each, done in 0.1 ms.
 PAIR = (
@@ -41,11 +42,19 @@ def run(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, Any], 
     return result, table(folder / "links.parquet"), table(folder / "channels.parquet")
 
 
+@pytest.mark.parametrize("by_group", [False, True], ids=["links", "groups"])
 @pytest.mark.parametrize("overrides", [PAIR, DAMAGED, HYPERX], ids=["dragonfly", "damaged", "hyperx"])
-def test_frames_add_up_to_the_run(tmp_path: Path, overrides: tuple[str, ...]) -> None:
+def test_frames_add_up_to_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: tuple[str, ...], by_group: bool
+) -> None:
+    if by_group:
+        monkeypatch.setattr(link_frames, "MOST_LINKS", 0)
     result, links, channels = run(tmp_path, *overrides)
     assert result["files"]["links"] == "links.parquet"
-    bundles = np.unique(np.stack([channels[key] for key in ("group", "peer_group", "kind")]), axis=1)
+    # The links of a router to terminals are one entry.
+    channels["port"] = np.where(channels["peer_router"] < 0, -1, channels["port"].astype(int))
+    keys = ("group", "peer_group", "kind", *(() if by_group else ("router", "port", "peer_router")))
+    bundles = np.unique(np.stack([channels[key] for key in keys]), axis=1)
     frames = np.unique(links["end_ns"])
     assert links["flits"].size == frames.size * bundles.shape[1]
     assert frames[-1] == pytest.approx(result["simulated_ns"])
@@ -54,9 +63,10 @@ def test_frames_add_up_to_the_run(tmp_path: Path, overrides: tuple[str, ...]) ->
     assert flit_columns == ["flits", *(f"flits.{job}" for job in result["jobs"])]
     link_ns = (links["end_ns"] - links["begin_ns"]) * links["links"]
     whole_ns = result["simulated_ns"]
+    assert (links["router"] >= 0).all() == (not by_group)
     for bundle in bundles.T:
-        here = np.all([links[key] == bundle[i] for i, key in enumerate(("group", "peer_group", "kind"))], axis=0)
-        there = np.all([channels[key] == bundle[i] for i, key in enumerate(("group", "peer_group", "kind"))], axis=0)
+        here = np.all([links[key] == bundle[i] for i, key in enumerate(keys)], axis=0)
+        there = np.all([channels[key] == bundle[i] for i, key in enumerate(keys)], axis=0)
         assert set(links["links"][here]) == {there.sum()}
         for name in flit_columns:
             assert links[name][here].sum() == channels[name][there].sum()
@@ -114,3 +124,41 @@ def test_a_long_run_has_few_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert lengths[:-1] == pytest.approx(lengths[0])
     for name in ("flits", "flits.fft3d", "flits.halo3d"):
         assert merged[name].sum() == fine[name].sum()
+
+
+def test_a_window_does_not_lose_flits_of_the_warm_up(tmp_path: Path) -> None:
+    """The frames of a run with windows cover it from cycle 0 on; those of the window have the counts of the window."""
+    words = ("topology=dragonfly_72", "routing=minimal", "traffic.load=0.4", "run.channels=true")
+    phases = ("run.warmup_ns=1503", "run.measure_ns=2001")
+    _, links, channels = run(tmp_path, *words, *phases)
+    cut = 1503 // 1.6 * 1.6
+    assert cut == pytest.approx(links["begin_ns"][links["begin_ns"] >= 1500][0], abs=1.6)
+    inside = links["begin_ns"] > 1500
+    assert links["flits"][inside].sum() == channels["flits"].sum()
+    assert 0 < links["flits"][~inside].sum() < channels["flits"].sum()
+
+
+def test_queues_credits_and_flows_of_a_hot_link(tmp_path: Path) -> None:
+    """Terminals 0 and 1 of router 0 send 1.6 flits per flit time over one link to router 1."""
+    topology = {"name": "graph", "links": [0, 1], "terminals_per_router": 2}
+    (tmp_path / "pairs").write_text("2 3 0 1")
+    traffic = {"name": "permutation", "file": str(tmp_path / "pairs"), "load": 0.8}
+    simulation = Simulation({"topology": topology, "routing": "minimal", "traffic": traffic})
+    frames = link_frames.LinkFrames(simulation, 500)
+    for _ in range(8):
+        simulation.run(500)
+        frames.look()
+    table, flows = frames.table(), frames.flows()
+    hot = (table["router"] == 0) & (table["peer_router"] == 1) & (table["begin_ns"] >= 2000 * simulation.cycle_ns)
+    cold = (table["router"] == 1) & (table["port"] < 0)
+    assert table["utilisation"][hot].mean() > 0.98
+    assert table["queue"][hot].mean() > 10
+    assert (table["uncredited"][hot] > 0).all()
+    assert table["queue"][cold].mean() < 1
+    own = (flows["router"] == 0) & (flows["peer_router"] == 1)
+    assert [flows[key][own].tolist() for key in ("source_group", "destination_group", "share")] == [[0], [1], [1.0]]
+    # The last sample is the state of the core.
+    ports, first = simulation.arrays()["ports"], simulation.routers()["first_port"][0]
+    (port,) = {int(p) for p in table["port"][hot]}
+    last = hot & (table["end_ns"] == simulation.time_ns)
+    assert table["uncredited"][last] == ports["load"][first + port] - ports["queued"][first + port]

@@ -1,8 +1,12 @@
 """Long runs and sweeps announce how long they will take; short runs do not."""
 
+from pathlib import Path
+
 import pytest
+from flitgym.experiments.running.live import Live
 from flitgym.experiments.terminal import progress
 from flitgym.experiments.terminal.progress import RunBar
+from flitgym.simcore import Simulation
 
 
 def announced(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> list[float]:
@@ -62,3 +66,25 @@ def test_a_run_of_jobs_is_estimated_within_a_factor_of_three(monkeypatch: pytest
     ]
     (seconds,) = announced(monkeypatch, computing)
     assert 242 / 3 < seconds < 242 * 3
+
+
+def test_the_lines_of_a_run_have_its_load_and_its_busiest_link(tmp_path: Path) -> None:
+    """Both terminals of each router send over the link to the other router, which is the bottleneck."""
+    (tmp_path / "pairs").write_text("2 3 0 1")
+    topology = {"name": "graph", "links": [0, 1], "terminals_per_router": 2}
+    traffic = {"name": "permutation", "file": str(tmp_path / "pairs"), "load": 0.8}
+    simulation = Simulation({"topology": topology, "routing": "minimal", "traffic": traffic})
+    reports: list[str] = []
+    live = Live(simulation, lambda phase, part: reports.append(phase))
+    simulation.run(4000)
+    live.lines()
+    simulation.begin_window()
+    simulation.run(20000)
+    state, busiest = live.lines()
+    links = busiest.removeprefix("busiest links: ").split(", ")
+    assert sorted(links[:2]) == ["router 0 to 1 100%", "router 1 to 0 100%"]
+    loads = simulation.statistics()
+    assert float(state.split()[1].rstrip(",")) == pytest.approx(loads["accepted_load"], abs=0.01)
+    assert f"mean latency {loads['packet_latency_mean_ns']:,.0f} ns" in state
+    live("measure", 0.5)
+    assert reports == ["measure"]  # too early for new lines

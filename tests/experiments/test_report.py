@@ -15,7 +15,7 @@ from conftest import Command
 from flitgym.configs import compose, config_hash
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.again import simulate_again
-from flitgym.experiments.report.over_time import decomposition, delays, film, series
+from flitgym.experiments.report.over_time import decomposition, delays, series, view
 from flitgym.experiments.report.runs import Settings, runs_of
 from flitgym.experiments.report.slowdown import matrices, slowdowns
 from flitgym.experiments.results.files import write_table
@@ -181,25 +181,33 @@ def test_curves_are_the_series(runs: dict[str, Result]) -> None:
         assert max(value or 0 for value in curve["latency_ns"]) <= max(latency) * 1.0001
 
 
-def test_the_film_is_the_table_of_the_links(runs: dict[str, Result]) -> None:
+def test_the_view_is_the_table_of_the_links(runs: dict[str, Result]) -> None:
     (run,) = runs_of([runs["beside"]])
     rows = read_rows(run.directory / "links.parquet")
     for merge in (1, 4):
-        found = film(run, merge)
+        found = view(run, merge)
         assert found is not None
-        assert len(found["end_ms"]) == -(-len({row["end_ns"] for row in rows}) // merge)
-        shape = len(found["end_ms"]), len(found["bundles"])
-        of_bundle = [
-            [row for row in rows if [row["group"], row["peer_group"], row["kind"]] == bundle[:3]]
-            for bundle in found["bundles"]
-        ]
-        for job in run.jobs:
-            sent = unpack(found["bytes"][job]).reshape(shape)
-            flits = [sum(row[f"flits.{job}"] for row in own) for own in of_bundle]
-            assert sent.sum(axis=0) == pytest.approx(np.array(flits) * 128)
-        used = unpack(found["utilisation"]).reshape(shape)[:, 0] @ np.diff([0, *found["end_ms"]])
-        expected = sum(row["utilisation"] * (row["end_ns"] - row["begin_ns"]) / 1e6 for row in of_bundle[0])
-        assert used == pytest.approx(expected, rel=1e-3, abs=1e-9)
+        assert len(found["end_us"]) == -(-len({row["end_ns"] for row in rows}) // merge)
+        entries = len(found["network"]["ends"])
+        lengths = np.diff([0, *found["end_us"]])
+        used = {name: lengths @ unpack(own).reshape(-1, entries) for name, own in found["values"].items()}
+        for k, (router, peer) in enumerate(found["network"]["ends"]):
+            if merge > 1 and k % 7:
+                continue
+            # One link joins two routers of this Dragonfly.
+            own = [row for row in rows if (row["router"], row["peer_router"]) == (router, peer)]
+            us = np.array([(row["end_ns"] - row["begin_ns"]) / 1e3 for row in own])
+            of = {
+                key: [row[column] for row in own]
+                for key, column in (("stalls", "stall_share"), ("queue", "queue"), ("credits", "uncredited"))
+            }
+            of["utilisation"] = np.minimum([row["utilisation"] for row in own], 1)
+            for job in run.jobs:
+                shares = [row[f"flits.{job}"] / max(row["flits"], 1) for row in own]
+                of[job] = of["utilisation"] * np.array(shares)
+            for name, values in of.items():
+                most = found["values"][name]["most"]
+                assert used[name][k] == pytest.approx(us @ np.array(values), rel=1e-3, abs=1e-4 * most * us.sum())
 
 
 def unpack(packed: dict[str, Any]) -> Any:
@@ -380,5 +388,5 @@ def test_a_slowdown_with_an_idle_background_is_marked(
 def test_a_study_without_tables_has_a_page(runs: dict[str, Result], tmp_path: Path) -> None:
     found = Page(write_report(tmp_path, "bare", [(runs["beside"][0], tmp_path / "gone")], []).read_text())
     (run,) = found.data()["runs"]
-    assert run["film"] is None
+    assert run["view"] is None
     assert run["series"] is None

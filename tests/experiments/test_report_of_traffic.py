@@ -111,13 +111,14 @@ def browser() -> str | None:
 in_browser = pytest.mark.skipif(browser() is None, reason=f"there is no browser here ({', '.join(BROWSERS)})")
 
 
-def played(report: Path, script: str, folder: Path) -> dict[str, Any]:
+def played(report: Path, script: str, folder: Path, width: int = 1280) -> dict[str, Any]:
     """The result of a script at the end of the page, in a browser without a network."""
     text = report.read_text().replace("<style>", f"{_BEFORE}<style>", 1).replace("</body>", f"{script}</body>")
     (folder / "clicked.html").write_text(text)
     words = [
         *(str(browser()), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000"),
         *("--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder / 'user'}"),
+        f"--window-size={width},900",
         *("--dump-dom", (folder / "clicked.html").as_uri()),
     ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
@@ -137,20 +138,52 @@ def test_the_page_works_in_a_browser_without_a_network(study: Path, page: Page, 
 
 _JOBS = """
 <script>
+const count = selector => document.querySelectorAll(selector).length, set = (id, value, kind) => {
+  document.getElementById(id).value = value;
+  document.getElementById(id).dispatchEvent(new Event(kind));
+};
+document.body.style.width = "WIDTHpx";  // a window of Chromium has at least 500
+dispatchEvent(new Event("resize"));
+setTimeout(() => set("view-beside", "0", "change"), 500);
 setTimeout(() => {
-  const count = selector => document.querySelectorAll(selector).length;
-  document.title = JSON.stringify({failed, lines: count("#curve-view path[stroke]"),
-    film: count("#film-view [data-bundle][fill]"), busiest: count("#film-busiest tr")});
-}, 1000);
+  const busiest = [...document.querySelectorAll(".hot tbody tr")];
+  const found = {lines: count("#curve-view path[stroke]"), panes: count("canvas"), busiest: busiest.length};
+  set("view-quantity", "utilisation", "input");
+  document.querySelector(".hot tbody button").click();
+  const curves = count("#view-curves svg[role]");
+  const canvas = document.querySelector("canvas"), brush = canvas.getContext("2d");
+  const pixels = brush.getImageData(0, 0, canvas.width, canvas.height).data;
+  const inked = pixels.reduce((sum, value, i) => sum + (i % 4 === 3 && value > 0), 0) / pixels.length * 4;
+  const chosen = () => document.querySelector("#view-curves h3")?.textContent ?? "";
+  const first = chosen(), kinds = new Set(), box = canvas.getBoundingClientRect();
+  for (let x = box.left; x < box.right; x += 9)
+    for (let y = box.top; y < box.bottom; y += 9) {
+      const at = {clientX: x, clientY: y, bubbles: true};
+      canvas.dispatchEvent(new PointerEvent("pointerdown", at));
+      canvas.dispatchEvent(new MouseEvent("click", at));
+      kinds.add(chosen().replace(/\\d+/g, "#"));
+    }
+  const flowing = [...document.querySelectorAll("main *")].filter(element => !element.closest(".scroll, svg"));
+  const wide = flowing.filter(one => one.getBoundingClientRect().right > WIDTH).map(one => one.outerHTML);
+  document.title = JSON.stringify({failed, ...found, first: document.querySelector(".hot tbody tr").innerText,
+    curves, chosen: first, kinds: [...kinds].sort(), inked: inked > 0.05, wide});
+}, 1500);
 </script>
 """
 
 
 @in_browser
-def test_the_page_of_jobs_works_in_a_browser(tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_page_of_jobs_works_in_a_browser(tmp_path: Path, width: int) -> None:
     words = ("topology=dragonfly_72", "router=sc22", "routing=par", "workload=pair", "workload.target=halo3d")
     params = ("workload.target_params={bytes: 2000, iterations: 2}", "workload.background_params.iterations=5")
     for background in ("none", "ur"):
         execute(compose((*words, *params, f"workload.background={background}")), tmp_path / background, no_report)
-    # A sample and two lines for each of two jobs, nine groups with their terminals, and the busiest links.
-    assert played(conclude(tmp_path)[-1], _JOBS, tmp_path) == {"lines": 6, "film": 90, "busiest": 12}
+    found = played(conclude(tmp_path)[-1], _JOBS.replace("WIDTH", str(width)), tmp_path, max(width + 20, 500))
+    link, value, filled = found.pop("first").split("\t")
+    assert link == found.pop("chosen")
+    assert 0 < float(value.removesuffix(" %")) <= 100
+    assert "halo3d" in filled or "ur" in filled
+    assert found.pop("kinds") == ["", "router # → #", "router #, the mean over its # links"]
+    # A sample and two lines for each of two jobs, two pictures with the busiest links, and four curves of a link.
+    assert found == {"lines": 6, "panes": 2, "busiest": 20, "curves": 4, "inked": True, "wide": []}

@@ -145,6 +145,8 @@ template <bool kObserve>
 void slot_decisions(const Network&, State&, Batch&);
 // Writes the row and the mask of a decision whose slots are known.
 void observe(const Network&, const State&, Batch&, u32 decision);
+// Adds a line per candidate of a decision to the log of a watched packet.
+void log_decision(const Network&, State&, Batch&, u32 decision);
 void own_rows(const Network&, Batch&);  // copies the decisions' rows into the batch's own memory
 // Writes the chosen slots of all decisions to the batch, and opens a record for each decision.
 void settle_decisions(const Network&, State&, Batch&);

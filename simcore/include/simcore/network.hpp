@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -56,6 +57,11 @@ struct ComponentData {
   virtual ~ComponentData() = default;
   // Returns the terminals that receive more traffic than others under a pattern, for the facts of a run.
   virtual std::vector<u32> hot_terminals() const { return {}; }
+  // Returns a routing's own weight of a candidate of a packet, for the log of a watched packet. A lower weight is
+  // better. NaN: the routing declares none.
+  virtual double weight(const Network&, State&, u32 /*packet*/, u32 /*router*/, u32 /*port*/, u32 /*vc_class*/) const {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
 };
 
 // A traffic pattern in use: its data and the functions of its TrafficSpec (registry.hpp).

@@ -33,7 +33,7 @@ class Simulation {
   State& state() { return state_; }
   const State& state() const { return state_; }
   Batch& batch() { return workspace_.batch; }
-  const std::string& watch_log() const { return workspace_.log; }
+  const std::string& watch_log() const { return workspace_.batch.log; }
 
   // `keep_going` is called about 20 times a second and may throw, so that Ctrl-C works. The next call of run()
   // continues the interrupted cycle.

@@ -437,6 +437,7 @@ struct Batch {
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
   Decisions decisions;  // the decisions of a learning seam
+  std::string log;      // text about watched packets
 };
 
 // Buffers that are reused from cycle to cycle. Most are scratch memory. The batch must survive between collect() and
@@ -448,7 +449,6 @@ struct alignas(64) Workspace {
   std::vector<u32> ids, routes;
   std::vector<u32> again;  // [router ports] input VCs whose next packet comes to the front; one per granted output
   std::vector<FlitEvent> tails;
-  std::string log;              // text about watched packets
   bool verify_choices = false;  // verify before they are applied, because the state or a table came from a user
   struct Starting {             // an operation whose start lets other operations start
     u32 op, edge;

@@ -298,6 +298,7 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
     b.out_port[i] = d.ports[k];
     b.out_class[i] = d.classes[k];
     if (seam.capacity) open_record(net, s, b, j);
+    if (!s.watched.empty()) log_decision(net, s, b, j);
   }
   if (s.further.empty()) s.part.learning.decisions += d.count;
   else  // collect() puts the requests of all partitions into one batch

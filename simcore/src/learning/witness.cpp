@@ -2,9 +2,11 @@
 // the candidates that the routing lists, and the action is the slot of its choice. The routing does not see the
 // witness, so a recorded run equals the run without a record.
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 
 #include "simcore/error.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
@@ -60,6 +62,39 @@ void build_witness(const Values& given, Network& net) {
   net.config.record = params.values();
 }
 
+void log_decision(const Network& net, State& s, Batch& b, u32 j) {
+  static const char* const kinds[] = {"terminal", "local", "global", "unused"};
+  const Decisions& d = b.decisions;
+  const Seam& seam = *net.seam;
+  const u32 i = d.request[j], packet = b.packet[i], router = b.router[i];
+  if (!(s.input_vcs[b.input_vc[i]].front & kWatched)) return;
+  const Packet& p = s.packets[packet];
+  const u32 to = net.terminal_router[p.destination];
+  for (u32 k = 0; k < d.slot_count[j]; k++) {
+    const std::size_t slot = std::size_t{j} * seam.slots + k;
+    const u32 local = d.ports[slot], port = net.port(router, local);
+    const u32 next = seam.next_router[port];
+    const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
+    const Graph& graph = graph_now(net, s);
+    const float rest = middle == kNone ? flight(net, graph, next, to)
+                                       : flight(net, graph, next, middle) + flight(net, graph, middle, to);
+    const ComponentData* const rule = net.routing ? net.routing.get() : net.relation.get();
+    const double weight =
+        rule ? rule->weight(net, s, packet, router, local, d.classes[slot]) : std::numeric_limits<double>::quiet_NaN();
+    char line[320];
+    const int length =
+        std::snprintf(line, sizeof line,
+                      "%10u  %u.%u %u->%u  candidate of router %u port %u (%s) class %u to router %u: queued %u, in "
+                      "use downstream %u, "
+                      "path %.1f ns, weight %g%s\n",
+                      b.now, p.source, p.sequence, p.source, p.destination, router, local,
+                      kinds[static_cast<int>(net.channels[port].kind)], u32{d.classes[slot]}, next,
+                      s.ports[port].queued, s.ports[port].load - s.ports[port].queued,
+                      static_cast<double>(seam.hop_ns[port] + rest), weight, k == d.chosen[j] ? ", taken" : "");
+    b.log.append(line, static_cast<std::size_t>(length));
+  }
+}
+
 void route_and_record(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   Decisions& d = b.decisions;
@@ -71,6 +106,7 @@ void route_and_record(const Network& net, State& s, Batch& b) {
     d.log_probability[j] = std::numeric_limits<float>::quiet_NaN();
     observe(net, s, b, j);
     open_record(net, s, b, j);
+    if (!s.watched.empty()) log_decision(net, s, b, j);
   }
   s.part.learning.decisions += d.count;
 }

@@ -18,6 +18,13 @@ struct QRule : ComponentData {
   u32 max_hops = 0;    // q_routing
   u32 candidates = 0;  // random ports compared with the minimal port; 0: all ports
   LearnedTable table;
+  u32 (*row)(const Network&, u32 router, const Packet&) = nullptr;  // of a packet; kNone: the table has none for it
+  double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32) const override {
+    const u32 own = row ? row(net, router, s.packets[packet]) : kNone;
+    float space[Memory::kMostColumns];
+    return own == kNone ? std::numeric_limits<double>::quiet_NaN()
+                        : double{table.values(s, router, own, space)[port - net.first_link[router]]};
+  }
 };
 
 // Reads the parameters that all table routings share.

@@ -44,11 +44,16 @@ struct Par : Legs<true, kAtSource> {
   }
 };
 
+static RoutingFacts setup(const Params& params, Network& net, UgalRule& rule) {
+  rule.detour_class = kAtSource.source_detour;
+  return legs_setup<true, 5, 7>(params, net, rule);
+}
+
 const Register<RoutingSpec> entry(dragonfly_legs<Par>({
     .name = "par",
     .summary = "UGALn, with a second decision at the second router of the source group (PAR)",
     .params = diversion_params(2, false),
-    .setup = with_rule<legs_setup<true, 5, 7>>,
+    .setup = with_rule<setup>,
 }));
 
 }  // namespace flitgym::routing::dragonfly::par

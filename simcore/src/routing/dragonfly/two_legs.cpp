@@ -12,6 +12,29 @@
 //                 960-1095).
 #include "routing/dragonfly/two_legs.hpp"
 
+namespace flitgym::routing::dragonfly {
+
+double UgalRule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
+  const Dragonfly& df = as_dragonfly(net);
+  Packet& p = s.packets[packet];
+  const Head at{net, s, p, packet, router, net.terminal_router[p.destination], 0, 0, 0};
+  const u32 from = df.group(net.terminal_router[p.source]), to = df.group(at.to);
+  const bool again = p.hops > 0, detours = vc_class == detour_class;  // PAR keeps its intermediate
+  for (u32 k = 0; k < (again ? 1 : candidates); k++) {
+    u32 middle = again ? intermediate.of(s)[packet] : random_router_elsewhere(net, df, from, to, route_draw(net, p, k));
+    if (middle == kNone) break;
+    if (!by_router) middle = df.group(middle);
+    if (detours && port != (by_router ? port_to<true>(at, middle) : port_to<false>(at, middle))) continue;
+    const u32 minimal_class = detours || again ? 0 : vc_class;
+    const auto [minimal, detour] = by_router ? ugal_weights<true>(at, *this, minimal_class, detour_class, middle)
+                                             : ugal_weights<false>(at, *this, minimal_class, detour_class, middle);
+    return detours ? detour : minimal;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace flitgym::routing::dragonfly
+
 namespace flitgym::routing::dragonfly::two_legs {
 
 const Register<RoutingSpec> valiant_group(dragonfly_legs<Legs<false, LegClasses{0, 0, 1, 1, 2}, true>>({

@@ -1,6 +1,8 @@
 // Paths of one or two minimal legs on a Dragonfly, and the VC classes that keep them free of deadlock.
 #pragma once
 
+#include <utility>
+
 #include "routing/two_legs.hpp"
 #include "simcore/topology/dragonfly.hpp"
 
@@ -54,18 +56,22 @@ inline u32 port_to(const Head& at, u32 middle) {
 
 struct UgalRule : Diversion {
   CongestionMeasure measure;
+  bool by_router = false;  // the intermediate is a router, else a group
+  u32 detour_class = 0;    // of the first hop of a detour at the source
+  double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
 };
 
-// Compares the minimal path with the path through `middle`, by the local queues of their first hops.
+// The weights of the minimal path and of the path through `middle`, by the local queues of their first hops.
 template <bool kByRouter>
-inline bool ugal_diverts(const Head& at, const UgalRule& rule, const LegClasses& classes, u32 middle) {
+inline std::pair<double, double> ugal_weights(const Head& at, const UgalRule& rule, u32 minimal_class, u32 detour_class,
+                                              u32 middle) {
   const Network& net = at.net;
   const Dragonfly& df = as_dragonfly(net);
   const u32 k_min = df.own_minimal_port(net, at.router, at.packet), k_non = port_to<kByRouter>(at, middle);
   const auto flits = [&](u32 k, u32 vc_class) {
     return rule.measure.of(net, at.s, net.port(at.router, k), vc_class, k_min == k_non);
   };
-  double q_min = flits(k_min, classes.source_minimal), q_non = flits(k_non, classes.source_detour);
+  double q_min = flits(k_min, minimal_class), q_non = flits(k_non, detour_class);
   if (rule.hop_weighted) {
     const auto turn_at = [&](u32 router) { return df.turn(net, router, at.packet); };
     u32 end = middle, leg = 0;
@@ -78,6 +84,12 @@ inline bool ugal_diverts(const Head& at, const UgalRule& rule, const LegClasses&
     q_min *= df.minimal_hops(net, at.router, at.to, turn_at);
     q_non *= leg + df.minimal_hops(net, end, at.to, turn_at);
   }
+  return {q_min, q_non};
+}
+// Compares both paths.
+template <bool kByRouter>
+inline bool ugal_diverts(const Head& at, const UgalRule& rule, const LegClasses& classes, u32 middle) {
+  const auto [q_min, q_non] = ugal_weights<kByRouter>(at, rule, classes.source_minimal, classes.source_detour, middle);
   return rule.diverts(q_min, q_non);
 }
 
@@ -161,6 +173,7 @@ RoutingSpec dragonfly_legs(RoutingSpec spec) {
 template <bool kByRouter, u32 kVcClasses, u32 kMaxHops>
 RoutingFacts legs_setup(const Params& params, Network& net, UgalRule& rule) {
   if (params.values().contains("threshold")) read_diversion(params, rule), rule.measure = measure_of(params, net);
+  rule.by_router = kByRouter;
   rule.intermediate = declare_intermediate(net, !kByRouter);
   return {.classes = kVcClasses, .max_hops = kMaxHops, .marks = true};
 }

@@ -13,16 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
-from ...simcore import ChannelGraph
-from .topology_groups import grouped
-from .topology_layout import Floats, Integers, Layout, layout_of
+from .. import ChannelGraph
+from .groups import grouped
+from .layout import Floats, Integers, Layout, layout_of, paths, space
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish.
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8a6d3b", "#6A3D9A", "#555555")
 _FAILED, _INK, _TERMINAL, _AREA = "#D62728", "#222222", "#7f7f7f", "#f2f4f7"
 _MOST_TERMINALS = 320  # a larger network is drawn without terminals, which would overlap
 _WIDTH, _LEAST_HEIGHT, _MOST_HEIGHT = 6.4, 2.6, 6.4  # inches
-_ON_ARC = 13  # points along a bent cable
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def draw_topology(
 
     Every cable is one segment of a `LineCollection`. Parallel cables are separate, and failed ones are red and dashed.
     Terminals are dots next to their router, in networks of up to 320 terminals. In the picture of a large network a
-    circle is a group of routers, and a segment stands for all cables between two groups (`topology_groups.py`).
+    circle is a group of routers, and a segment stands for all cables between two groups (`groups.py`).
 
     Args:
         topology: The section `topology` of a configuration, with all its keys.
@@ -93,7 +92,7 @@ def draw_topology(
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.axis("off")
     unit = 72 * min(0.98 * _WIDTH / width, inches / height)
-    points = unit * min(1.0, 1.9 * _nearest(layout.at))  # size of the space around a router
+    points = unit * space(layout.at)  # size of the space around a router
 
     for x, y, radius in layout.areas:
         ax.add_patch(Circle((x, y), radius, facecolor=_AREA, edgecolor="none", zorder=0))
@@ -124,30 +123,6 @@ def _by_group(cables: Cables, of: Integers, ends: Integers) -> Cables:
     return Cables(ends, failed, np.bincount(of, ~cables.lost, groups) == 0)
 
 
-def _nearest(at: Floats) -> float:
-    """The least distance between two routers."""
-    order = np.argsort(at[:, 0], kind="stable")
-    places, least = at[order], math.inf
-    for step in range(1, len(at)):
-        gap = places[step:] - places[:-step]
-        if (gap[:, 0] >= least).all():
-            break
-        least = min(least, float(np.linalg.norm(gap, axis=1).min()))
-    return least
-
-
-def _paths(layout: Layout, ends: Integers, bend: Floats) -> Floats:
-    """[cables, points, 2] quadratic Bezier curves between routers."""
-    begin, end = layout.at[ends[:, 0]], layout.at[ends[:, 1]]
-    along = end - begin
-    length = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-    left = np.stack([-along[:, 1], along[:, 0]], axis=1) / length
-    middle = (begin + end) / 2 + 2 * bend[:, None] * left
-    t = np.linspace(0, 1, _ON_ARC)[None, :, None]
-    curves: Floats = (1 - t) ** 2 * begin[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None]
-    return curves
-
-
 def _draw_cables(ax: Any, layout: Layout, cables: Cables, thin: float) -> list[Line2D]:
     handles = []
     usual = 0.85 if len(cables.ends) < 400 else 0.45
@@ -171,7 +146,7 @@ def _add_lines(ax: Any, layout: Layout, ends: Integers, chosen: Any, **style: An
         own = chosen & ((np.abs(layout.bend) > 1e-9) == bent)
         if not own.any():
             continue
-        curves = _paths(layout, ends[own], layout.bend[own])
+        curves = paths(layout, ends[own], layout.bend[own])
         ax.add_collection(LineCollection(list(curves if bent else curves[:, [0, -1]]), capstyle="round", **style))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .topology_layout import Floats, Integers, Layout, components, ring
+from .layout import Floats, Integers, Layout, components, ring
 
 MOST_ROUTERS = 1200  # a larger network of a known topology is drawn by groups
 

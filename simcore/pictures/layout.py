@@ -19,6 +19,7 @@ Integers = NDArray[np.int64]
 
 _ARC = 0.42  # height of the highest arc over a row of routers, below the next row
 _PARALLEL = 0.14  # distance between parallel cables
+_ON_ARC = 13  # points along a bent cable
 _BY_DISTANCE = 1200  # most switches of the layout by distances, which needs a square matrix of them
 
 
@@ -68,6 +69,30 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
     else:
         layout = _by_distance(routers, cables)
     return replace(layout, bend=layout.bend + _apart(cables, layout.at))
+
+
+def space(at: Floats) -> float:
+    """The size of the space around a router: 1.9 times the least distance between two routers, at most 1."""
+    order = np.argsort(at[:, 0], kind="stable")
+    places, least = at[order], math.inf
+    for step in range(1, len(at)):
+        gap = places[step:] - places[:-step]
+        if (gap[:, 0] >= least).all():
+            break
+        least = min(least, float(np.linalg.norm(gap, axis=1).min()))
+    return min(1.0, 1.9 * least)
+
+
+def paths(layout: Layout, ends: Integers, bend: Floats) -> Floats:
+    """[cables, points, 2] quadratic Bezier curves between routers."""
+    begin, end = layout.at[ends[:, 0]], layout.at[ends[:, 1]]
+    along = end - begin
+    length = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    left = np.stack([-along[:, 1], along[:, 0]], axis=1) / length
+    middle = (begin + end) / 2 + 2 * bend[:, None] * left
+    t = np.linspace(0, 1, _ON_ARC)[None, :, None]
+    curves: Floats = (1 - t) ** 2 * begin[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None]
+    return curves
 
 
 def _apart(cables: Integers, at: Floats) -> Floats:

@@ -1,0 +1,132 @@
+"""`flitgym trace packet` and `timeline`: lives in ns, decisions with the weights that were compared, and timelines."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.configs import compose
+from flitgym.experiments import trace
+from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.terminal.progress import no_report
+from flitgym.experiments.traces.packet import Life, follow, life_text, read_lives, reason
+from flitgym.simcore import ConfigError, Simulation
+
+DRAGONFLY = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.35"]
+MANY = [f"{terminal}@{ns}" for terminal in range(0, 72, 3) for ns in (1500, 3000, 4500)]
+
+
+def lives_of(words: list[str], packets: list[str]) -> tuple[list[Life], Simulation, dict[str, Any]]:
+    config = compose([*DRAGONFLY, *words])
+    lives, simulation = follow(config, packets, 1e6)
+    return lives, simulation, simulation.configuration()["routing"]
+
+
+@pytest.mark.parametrize("routing", ["ugal_l", "ugal_router", "par"])
+def test_ugal_takes_the_path_that_the_weights_give(routing: str) -> None:
+    lives, _, keys = lives_of([f"routing={routing}"], MANY)
+    taken = []
+    for life in lives:
+        for event in life.events:
+            if not event.candidates:
+                continue
+            minimal, detour = event.candidates
+            diverts = minimal.weight > int(keys["threshold"] * detour.weight) + keys["bias_flits"]
+            assert detour.taken == diverts
+            assert minimal.taken != detour.taken
+            sign = ">" if diverts else "<="
+            assert f"{minimal.weight:g} {sign} int(" in reason(event.candidates, keys)
+            taken.append(diverts)
+    assert 0.1 < np.mean(taken) < 0.9
+
+
+def test_q_adaptive_takes_the_lowest_estimate_unless_the_gain_is_small() -> None:
+    lives, _, keys = lives_of(["routing=q_adaptive", "routing.epsilon=0"], MANY)
+    sources = [
+        event.candidates for life in lives for event in life.events if event.candidates and "hops 0" in event.words
+    ]
+    small = 0
+    for candidates in sources:
+        weights = [candidate.weight for candidate in candidates]
+        gain = (weights[0] - min(weights)) / weights[0]
+        expected = 0 if gain < keys["q_thld1"] else int(np.argmin(weights))
+        assert weights[[candidate.taken for candidate in candidates].index(True)] == weights[expected]
+        small += gain < keys["q_thld1"]
+    assert 0 < small < len(sources)
+
+
+def test_a_life_is_the_log_in_ns_and_following_changes_nothing() -> None:
+    config = compose([*DRAGONFLY, "routing=ugal_l"])
+    (life,), followed = follow(config, ["0/40"], 1e6)
+    other = Simulation(
+        {key: followed.configuration()[key] for key in ("topology", "router", "routing", "traffic", "seed")}
+    )
+    other.watch(0, 40)
+    other.run(followed.now)
+    assert other.statistics() == followed.statistics()
+    (bare,) = read_lives(other.watch_log(), other.cycle_ns)
+    assert [(event.ns, event.words) for event in life.events] == [(event.ns, event.words) for event in bare.events]
+    cycles = [int(line.split()[0]) for line in other.watch_log().splitlines()]
+    assert [event.ns for event in life.events] == pytest.approx(np.array(sorted(cycles)) * other.cycle_ns)
+    assert life.delivered
+    text = list(life_text(life, config.routing))
+    assert text[0] == f"packet 0/40 from terminal 0 to terminal {life.destination}"
+    assert text[-1].split()[0] == f"{life.events[-1].ns - life.events[0].ns:,.1f}"
+
+
+def test_a_routing_without_weights_shows_queues() -> None:
+    config = compose(["topology=hyperx_64", "routing=dim_war", "traffic.load=0.6"])
+    (life,), _ = follow(config, ["5@2000"], 1e6)
+    decisions = [event.candidates for event in life.events if event.candidates]
+    assert decisions
+    assert all(math.isnan(candidate.weight) for candidates in decisions for candidate in candidates)
+    assert "dim_war declares no weights" in "\n".join(life_text(life, config.routing))
+
+
+def test_the_page_about_the_architecture_shows_what_the_command_prints() -> None:
+    words = ["packet", "packet=0/4", "topology=dragonfly_1056", "router=input_queued", "routing=minimal"]
+    page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+    assert f"flitgym trace {' '.join(words)}\n```\n\n```text\n{trace.run(words)}\n```" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (["packet=abc"], ConfigError, "packet=abc: write <terminal>/<number>"),
+        (["packet=72/0"], ConfigError, "terminal 72"),
+        (["packet=0/100", "max_ns=0.05us"], Exception, "not all are delivered after 50 ns"),
+    ],
+)
+def test_errors_name_the_packet(words: list[str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        trace.run(["packet", "topology=dragonfly_72", *words])
+
+
+def test_timeline_of_a_packet(tmp_path: Path) -> None:
+    text = trace.run(["packet", "packet=0@1us,9/3", *DRAGONFLY, "routing=ugal_l", f"out={tmp_path / 'life.json'}"])
+    assert text.splitlines()[-1] == str(tmp_path / "life.json")
+    events = json.loads((tmp_path / "life.json").read_text())["traceEvents"]
+    lives, *_ = lives_of(["routing=ugal_l"], ["0@1000", "9/3"])
+    for track, life in enumerate(lives, 1):
+        own = [event for event in events if event["pid"] == track and event["ph"] == "X"]
+        assert own[0]["ts"] == pytest.approx(life.events[0].ns / 1e3)
+        assert sum(event["dur"] for event in own) == pytest.approx((life.events[-1].ns - life.events[0].ns) / 1e3)
+        decisions = [event for event in events if event["pid"] == track and event["ph"] == "i"]
+        assert len(decisions) == sum(bool(event.candidates) for event in life.events)
+        assert all("reason" in event["args"] for event in decisions)
+
+
+def test_timeline_of_a_run(tmp_path: Path) -> None:
+    words = ["topology=dragonfly_72", "router=sc22", "routing=par", "workload=pair", "workload.target=halo3d"]
+    sizes = ["workload.target_params={bytes: 2000, iterations: 2}", "workload.background_params.iterations=5"]
+    result = execute(compose([*words, *sizes, "workload.background=ur"]), tmp_path, no_report)
+    events = json.loads(Path(trace.run(["timeline", str(tmp_path)])).read_text())["traceEvents"]
+    jobs = {event["name"]: event for event in events if event["ph"] == "X"}
+    assert set(jobs) == set(result["jobs"])
+    for name, job in result["jobs"].items():
+        assert jobs[name]["ts"] == pytest.approx(job["start_ns"] / 1e3)
+        assert jobs[name]["dur"] == pytest.approx((job["finish_ns"] - job["start_ns"]) / 1e3)
+    counters = {event["name"] for event in events if event["ph"] == "C"}
+    assert len([name for name in counters if name.endswith(": utilisation")]) == 10
