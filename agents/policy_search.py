@@ -73,7 +73,7 @@ class Config:
     base: str | None = None
     # search
     start: dict[str, float] = field(default_factory=dict)  # first costs, by feature or feature_toll; default 1
-    limit: float = 0.25  # most difference of a candidate's loss from the median candidate's that counts in a world
+    limit: float = 1.0  # most difference of a candidate's loss from the median candidate's that counts in a world
     spread: float = 0.7  # first standard deviation of the logarithms of the costs; 0: the search keeps its start
     population: int = 12  # candidates per round, the mean included
     elite: int = 4  # best candidates, to which the next mean and spread are fitted

@@ -137,4 +137,4 @@ def test_a_preset_of_worlds_includes_the_keys_of_its_base() -> None:
         for name in ("universal_prices", "universal_search")
     )
     assert list(config.worlds) == [*before.worlds, "hyperx_cube"]
-    assert config.agent.references == before.agent.references != []
+    assert config.agent.tolls == ["lost", "backlog", "hops"] != before.agent.tolls

@@ -85,7 +85,7 @@ const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, con
   return in;
 }
 
-// Selects the slot with the highest score (the first of equal ones), or a random slot.
+// Selects the slot with the highest score (drawn among equal ones), or a random slot.
 void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count, u32& chosen,
                  float& log_probability) {
   // Equal scores are drawn among. Otherwise all packets of a leaf switch would take its first idle uplink.

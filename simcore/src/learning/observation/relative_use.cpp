@@ -22,8 +22,8 @@ namespace flitgym::learning::observation::relative_use {
 constexpr float kMemory = 3;       // time constant of a link's running mean, in mean hops of the network
 constexpr float kBusy = 0.8f;      // a link above this share is busy
 constexpr float kFastRate = 0.4f;  // of the fast running mean of the lost time
-// A packet begins to be late from the longer of these delays: mean hops, and its own times on a link. It is late from
-// twice this delay. Without the second, a long packet would be late behind a single packet of its own message.
+// A packet is late from the longer of these delays: mean hops, and its own times on a link. Without the second, a long
+// packet would be late behind a single packet of its own message.
 constexpr float kPrompt = 0.5f, kPackets = 3;
 
 // write() reads two entries and the use of a link, and computes a price. prepare() reads an entry and computes another
@@ -170,7 +170,7 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   const u32 own = asked.packet.flits * net.channels[net.port(asked.router, asked.ports[0])].flit_cycles;  // cycles
   const float prompt =
       std::max(kPrompt, kPackets * static_cast<float>(own) * static_cast<float>(net.cycle_ns) * per_ns);
-  general[0] = (1.0f - direct) * std::clamp((waited - prompt) / prompt, 0.0f, 1.0f);
+  general[0] = (1.0f - direct) * bounded(std::max(waited - prompt, 0.0f));
 }
 
 float lost(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops, u32 router,
@@ -183,10 +183,11 @@ ObservationSpec block(std::string name, std::string summary) {
   ObservationSpec spec = {
       .name = std::move(name),
       .summary = std::move(summary),
-      .general = {{"slack", 0, 1,
-                   "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w / d - 1, "
-                   "limited to 0 and 1; w is the age since the NIC accepted the packet, in mean hops, minus the hops; "
-                   "d is 0.5, or three times the time of the packet on a link if that is longer"}},
+      .general =
+          {{"slack", 0, kMostRelative,
+            "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w - d, at "
+            "least 0; w is the age since the NIC accepted the packet, in mean hops, minus the hops; d is 0.5, or "
+            "three times the time of the packet on a link if that is longer"}},
       .per_slot =
           {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
            {"busy", 0, kMostRelative,
