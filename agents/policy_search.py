@@ -67,7 +67,7 @@ class Config:
     observation: str = "relative+relative_lost_by_source"
     relation: str = "widest"
     slots: int = 6
-    slots_by: str = "estimate"  # or random: how candidates are chosen if there are more candidates than slots
+    slots_by: str = "estimate"  # or random, rotated: how candidates are chosen if there are more than slots
     tolls: list[str] = field(default_factory=list)  # features for which non-minimal paths pay an extra cost
     # Name or file of a policy, from whose score the costs are subtracted; null: the score consists of the costs only
     base: str | None = None

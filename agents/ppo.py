@@ -38,7 +38,7 @@ class Hyperparameters:
     reward: str = "hop_delay"
     toll: float = 1.0  # of reward=relative_delay: extra weight of the time lost to queues
     slots: int = 8
-    slots_by: str = "random"  # or estimate: selects the candidates if there are more than slots
+    slots_by: str = "random"  # or estimate, rotated: selects the candidates if there are more than slots
     # experience
     episode_ns: float = 60000
     # learning

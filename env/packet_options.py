@@ -54,7 +54,8 @@ class PacketOptions:
             candidates are paths. `both`: the source chooses a path, and later routers choose among its ports.
         flowlet_gap_ns: with `source` or `both`, a source keeps its path until it has sent no packet to the destination
             router for this time; 0 = it chooses for each packet.
-        slots_by: the choice of candidates if there are more than slots: `random`, or `estimate`, the lowest estimates
+        slots_by: the choice of candidates if there are more than slots: `random`, `rotated` (also random among the
+            equally long paths at the front), or `estimate`, the lowest estimates
             of path and queueing time.
         delay_ns: age of the features of queues that a decision sees; see `Late`.
         noise: their relative standard deviation.

@@ -27,7 +27,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "observation": (),
     "topology": (),
     "relation": (),
-    "slots_by": ("random", "estimate"),
+    "slots_by": ("random", "estimate", "rotated"),
     "activation": ("relu", "tanh"),
     "decisions": ("router", "source", "both"),
     "flowlet_gap_ns": (),
@@ -67,7 +67,7 @@ def save_policy(
         topology: the kind of network that the policy was trained on (`dragonfly`, `hyperx`), without its size; `any` if
             the policy is for all networks.
         relation: the relation that lists the candidates.
-        slots_by: how candidates are selected if there are more than slots: `random` or `estimate`.
+        slots_by: how candidates are selected if there are more than slots: `random`, `estimate` or `rotated`.
         activation: the function of the hidden units, `relu` or `tanh`.
         decisions: the places of the decisions, `router`, `source` or `both`; see `PacketOptions`.
         flowlet_gap_ns: see `PacketOptions`.

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..saturation.bounds import limits_of
 from . import oracle
+from .bounds import limits_of
 from .cells import Cell, Measured, Row
 from .plan import Trial
 from .study import Comparison, Results

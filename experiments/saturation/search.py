@@ -11,13 +11,13 @@ from omegaconf import OmegaConf
 
 from ...simcore import ConfigError, __version__, results_version
 from ...simcore._files import read_plain
+from ..evaluation.bounds import bound_of
 from ..evaluation.kinds import ExtendedKind, network_of
 from ..results.files import require_writable, write_json
 from ..running.one_run import prepare
 from ..running.plan import PlannedRun, expand
 from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
-from .bounds import bound_of
 
 KIND = "saturation"  # of its result, which has other fields than that of a simulation
 _PROBES = "probes.json"

@@ -217,8 +217,8 @@ TEST(zero_load_latency_of_every_routing_on_every_topology) {
           const Arrival got = lone_packet(topology, routing, 0, to, flits);
           const std::string what = text(topology, routing) + " " + std::to_string(got.ns) + " ns";
           CHECK_FOR(got.ns == 10 + 56 * (got.hops + 1) + 50 * got.hops + static_cast<double>(flits) - 1, what);
-          const bool detours = std::set<std::string>{"policy", "random", "source_paths", "up_down"}.contains(name) ||
-                               name.starts_with("valiant");
+          const bool detours =
+              std::set<std::string>{"random", "source_paths", "up_down"}.contains(name) || name.starts_with("valiant");
           CHECK_FOR(detours || !got.nonminimal, what);
           // A Dragonfly's minimal path has one global hop. Two global hops by a third group may be fewer hops.
           if (!got.nonminimal && topology.name != "dragonfly") CHECK_EQ(got.hops, hops[net->terminal_router[to]]);

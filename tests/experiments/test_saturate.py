@@ -10,6 +10,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose
 from flitgym.configs.composition import compose_root
+from flitgym.experiments.evaluation.bounds import bound_of, limits_of
 from flitgym.experiments.evaluation.cells import Cell, cells_of, tidy
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.study import Study, conduct
@@ -18,7 +19,6 @@ from flitgym.experiments.plotting.drawing import distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.saturation import search
-from flitgym.experiments.saturation.bounds import bound_of, limits_of
 from flitgym.experiments.saturation.search import bisect
 from flitgym.experiments.saturation.study import Saturation, meaning, points_of, with_brackets
 from flitgym.simcore import ChannelGraph

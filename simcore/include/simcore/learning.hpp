@@ -111,6 +111,7 @@ struct Seam {
   // If there are more candidates than slots: true selects the candidates with the lowest estimates (seam.cpp), false
   // random candidates.
   bool by_estimate = false;
+  bool rotates = false;                 // the first candidates, if their paths take equally long, at random
   u32 capacity = 0;                     // transitions kept; 0: none
   double record_part = 1;               // fraction of the packets that are recorded
   PolicyShape policy;                   // no layers: decisions come from outside the core

@@ -85,20 +85,12 @@ const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, con
   return in;
 }
 
-// Selects the slot with the highest score (drawn among equal ones), or a random slot.
+// Selects the slot with the highest score (the first of equal ones), or a random slot.
 void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count, u32& chosen,
                  float& log_probability) {
-  // Equal scores are drawn among. Otherwise all packets of a leaf switch would take its first idle uplink.
-  u32 best = 0, equal = 1;
-  for (u32 k = 1; k < count; k++) {
-    if (scores[k] > scores[best]) best = k, equal = 1;
-    else if (scores[k] == scores[best]) equal++;
-  }
-  if (equal > 1) {
-    const float most = scores[best];
-    u32 left = below(routing::select_draw(net, p, 3), equal);
-    for (best = 0; scores[best] != most || left-- > 0;) best++;
-  }
+  u32 best = 0;
+  for (u32 k = 1; k < count; k++)
+    if (scores[k] > scores[best]) best = k;
   chosen = best;
   log_probability = 0;
   const double temperature = s.part.learning.temperature, epsilon = s.part.learning.epsilon;

@@ -51,6 +51,23 @@ std::vector<u8> table_of_hops(const Network& net) {
   return hops;
 }
 
+// Rotates the first candidates, whose paths take equally long, by a random number. Otherwise an agent that takes the
+// first of equal scores would send all packets of a leaf switch to its first idle uplink.
+void rotate_equals(const Network& net, const State& s, const Packet& p, u32 router, u32 to, u16* ports, u16* classes,
+                   u32 candidates) {
+  const Graph& graph = graph_now(net, s);
+  const float* const hop_ns = &net.seam->hop_ns[net.port(router, 0)];
+  const u32* const next_router = &net.seam->next_router[net.port(router, 0)];
+  const auto path_ns = [&](u32 k) { return hop_ns[ports[k]] + flight(net, graph, next_router[ports[k]], to); };
+  const float first = path_ns(0);
+  u32 equal = 1;
+  while (equal < candidates && path_ns(equal) == first) equal++;
+  if (equal == 1) return;
+  const u32 turn = below(routing::route_draw(net, p, 9), equal);
+  std::rotate(ports, ports + turn, ports + equal);
+  std::rotate(classes, classes + turn, classes + equal);
+}
+
 // If there are more candidates than slots, keeps the first candidate and draws the others at random.
 void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots,
                 u16* slot_ports, u16* slot_classes) {
@@ -123,9 +140,10 @@ std::vector<ParamSpec> row_params() {
       integer("slots", 8, 2, kMostSlots, "",
               "maximum number of candidates that an agent sees: the minimal one, and others selected by slots_by"),
       choice(
-          "slots_by", "random", {"random", "estimate"},
+          "slots_by", "random", {"random", "estimate", "rotated"},
           "selection of the other candidates if there are more than slots: random, or the lowest estimate of path and "
-          "queueing time, alternating between local and global links"),
+          "queueing time, alternating between local and global links; rotated = random, and the first candidates whose "
+          "paths take equally long come in random order"),
       choice("observation", "progress+router+queues+path+q_values", {}, "blocks of features, joined by +"),
       choice("reward", "hop_delay", {}, "reward of a decision"),
       real("toll", 1, 0, 100, "", "for reward=relative_delay: extra weight of the time lost to queueing"),
@@ -167,6 +185,7 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
     throw ConfigError(where + ".toll: reward=" + seam.reward->name +
                       " does not use it; leave it at 1 (given: " + std::to_string(params.real("toll")) + ")");
   seam.by_estimate = params.text("slots_by") == "estimate";
+  seam.rotates = params.text("slots_by") == "rotated";
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
   need_flights(net);
@@ -269,6 +288,9 @@ void slot_decisions(const Network& net, State& s, Batch& b) {
     }
     const u32 j = d.count++, count = std::min(candidates, seam.slots);
     const Packet& p = s.packets[b.packet[i]];
+    if (seam.rotates)
+      rotate_equals(net, s, p, b.router[i], net.terminal_router[p.destination], &b.candidate_port[first],
+                    &b.candidate_class[first], candidates);
     u16 *const ports = &d.ports[std::size_t{j} * seam.slots], *const classes = &d.classes[std::size_t{j} * seam.slots];
     if (seam.by_estimate && candidates > seam.slots)
       best_slots(net, s, p, b.router[i], net.terminal_router[p.destination], &b.candidate_port[first],

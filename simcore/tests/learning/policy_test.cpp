@@ -132,7 +132,7 @@ TEST(policy_takes_the_best_slot) {
             u32 best = 0;
             for (u32 k = 1; k < d.slot_count[j]; k++)
               if (scores[k] > scores[best]) best = k;
-            CHECK(d.chosen[j] < d.slot_count[j] && scores[d.chosen[j]] == scores[best]);
+            CHECK_EQ(d.chosen[j], best);
             CHECK_EQ(d.log_probability[j], 0.0f);
             taken[best]++;
           }
@@ -142,19 +142,13 @@ TEST(policy_takes_the_best_slot) {
       }
 }
 
-TEST(policy_draws_among_equals) {
-  // Slots 2 and 4 are equal and better than the three others.
+TEST(policy_takes_the_first_of_equals) {
+  // Slots 2 and 4 are equal and better than slot 0: the first of them wins.
   Lone x(build(seam_on_dragonfly(policy("flat", {}))));
   const u32 width = x.net.seam->width;
   for (const u32 slot : {2u, 4u}) x.state.weights[std::size_t{width} * 16 + slot] = 1;
-  u32 taken[5] = {};
-  for (u32 n = 0; n < 4000; n++) {
-    x.ask(x.send(2, 10, n));
-    CHECK_EQ(x.batch.decisions.slot_count[0], 5u);
-    taken[x.batch.decisions.chosen[0]]++;
-  }
-  CHECK_EQ(taken[2] + taken[4], 4000u);
-  CHECK_NEAR(taken[2], 2000, 5 * std::sqrt(1000.0));
+  x.ask(x.send(2, 10));
+  CHECK(x.batch.decisions.slot_count[0] == 5 && x.batch.decisions.chosen[0] == 2);
 }
 
 // ---- Random choices ----
@@ -216,8 +210,7 @@ TEST(the_choice_of_a_slot_is_independent_of_the_draws_of_candidates) {
 
 // Training may change both between two runs.
 TEST(epsilon_and_temperature_may_change_in_a_run) {
-  Simulation sim(seam_on_dragonfly(policy("flat", {}, {{"epsilon", 1.0}, {"temperature", 2.0}})));
-  sim.state().weights[std::size_t{sim.network().seam->width} * 16] = 1;  // slot 0 is the best one
+  Simulation sim(seam_on_dragonfly(policy("slots", {}, {{"epsilon", 1.0}, {"temperature", 2.0}})));
   CHECK(sim.state().part.learning.epsilon == 1 && sim.state().part.learning.temperature == 2);
   sim.run(50);
   sim.state().part.learning.epsilon = 0;
@@ -246,7 +239,7 @@ TEST(golden_hashes_with_a_seam) {
   const Section trained = policy("slots", {16, 7}, {{"record", 512}}),
                 flat = policy("flat", {9}, {{"record", 512}, {"reward", "end_to_end_delay"}}),
                 random = {"random", {{"record", 512}, {"slots", 3}}};
-  const std::pair<const char*, u64> recorded[] = {{"policy, dragonfly", 0x218c916d222ddbc8ull},
+  const std::pair<const char*, u64> recorded[] = {{"policy, dragonfly", 0x3fd4833610ec954dull},
                                                   {"policy, hyperx", 0x526bd373cf5b2f8cull},
                                                   {"random, dragonfly", 0xb86875b4b0d37bc8ull}};
   std::vector<std::pair<std::string, u64>> found;

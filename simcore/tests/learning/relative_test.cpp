@@ -186,6 +186,25 @@ TEST(slots_by_estimate_are_the_best) {
   CHECK(show(x, at).slots[1] == all[7]);
 }
 
+// The two direct links share slot 0. All 13 other candidates share the other slots.
+TEST(slots_by_rotated_begin_with_any_of_the_shortest_paths) {
+  Lone x = Lone(build(config(hyperx_section({8, 8}, 1), input_queued(),
+                             {"agent", {{"slots", 4}, {"slots_by", "rotated"}}}, {"uniform", {}})));
+  u32 first = 0;
+  std::set<u32> taken;
+  for (u32 n = 0; n < 2000; n++) {
+    const Place at = x.send(0, 9, n);
+    const auto all = x.candidates(at);
+    const Shown shown = show(x, at);
+    CHECK(shown.count == 4 && (shown.slots[0] == all[0] || shown.slots[0] == all[1]));
+    CHECK_EQ(std::set<Step>(shown.slots.begin(), shown.slots.end()).size(), 4u);
+    first += shown.slots[0] == all[0];
+    for (u32 k = 1; k < 4; k++) taken.insert(shown.slots[k].port);
+  }
+  CHECK_NEAR(first, 1000, 5 * std::sqrt(500.0));
+  CHECK_EQ(taken.size(), 14u);
+}
+
 // Dragonfly with 8 routers per group and 4 global links per router: from router 1 to group 1 the minimal port and 10
 // others, 6 of them local. On an idle network local ports seem shorter than global ports. Both kinds still get slots in
 // turn.
