@@ -150,7 +150,7 @@ def _dot(text: str, graph: Any) -> Any:
     import pydot
 
     with redirect_stdout(io.StringIO()) as said:  # the parser prints its errors
-        parts = list(pydot.graph_from_dot_data(text) or [])
+        parts: list[Any] = list(pydot.graph_from_dot_data(text) or [])
     if not parts:
         raise ConfigError(" ".join(said.getvalue().split()))
     for part in parts:  # which grows
