@@ -171,8 +171,9 @@ class Agent:
         costs = torch.tensor([float(config.start.get(name, 1.0)) for name in self.costs], dtype=torch.float64)
         self.mean = costs.log()  # mean of the logarithms of the costs
         self.step = torch.tensor(config.spread, dtype=torch.float64)
-        # Standard deviations in steps, and the paths of the mean in standard deviations and in steps
-        self.scale, self.path, self.path_in_steps = (torch.ones_like(self.mean) * x for x in (1.0, 0.0, 0.0))
+        self.scale = torch.ones_like(self.mean)  # standard deviations in steps
+        self.path = torch.zeros_like(self.mean)  # of the mean, in standard deviations
+        self.path_in_steps = torch.zeros_like(self.mean)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = self.decisions = 0
         self._abandoned = threading.Event()
@@ -214,8 +215,8 @@ class Agent:
         by_world = torch.tensor([loss for loss, _ in played]).reshape(len(drawn), worlds)
         losses = by_world.mean(1)
         # A candidate that delivers nothing has an infinite loss. If most do, the median is infinite, too.
-        least = by_world.nan_to_num(posinf=_MOST_LOSS)
-        judged = (least - least.median(0).values).clamp(-config.limit, config.limit).mean(1)
+        finite = by_world.clamp(max=_MOST_LOSS)
+        judged = (finite - finite.median(0).values).clamp(-config.limit, config.limit).mean(1)
         chosen = judged[1:].argsort(stable=True)[: config.elite]
         self.round += 1
         self._follow(noise[chosen])
