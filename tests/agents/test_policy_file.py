@@ -18,7 +18,6 @@ SHIPPED = [
     "dqn_universal",
     "flitgym",
     "search_jobs",
-    "search_universal",
 ]
 METADATA = load_policy(shipped_policy("dqn"))[1]
 

@@ -128,13 +128,3 @@ def test_a_preset_of_worlds_names_the_agents_that_it_is_for(words: list[str], sa
     with pytest.raises(Exception) as raised:  # noqa: PT011 - Hydra chooses the type of the exception
         compose_root("train", words)
     assert re.search(said, explain(raised.value)), explain(raised.value)
-
-
-def test_a_preset_of_worlds_includes_the_keys_of_its_base() -> None:
-    register_training(trainable())
-    config, before = (
-        compose_root("train", [f"worlds={name}", "agent=policy_search"])
-        for name in ("universal_prices", "universal_search")
-    )
-    assert list(config.worlds) == [*before.worlds, "hyperx_cube"]
-    assert config.agent.tolls == ["lost", "backlog", "hops"] != before.agent.tolls
