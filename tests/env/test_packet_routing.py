@@ -239,21 +239,6 @@ def test_rules_of_the_background_decide() -> None:
     assert detours[last] > 0.8
 
 
-@pytest.mark.parametrize(
-    ("keywords", "words"),
-    [
-        ({"sloots": 8}, "unknown keyword 'sloots'; did you mean 'slots'"),
-        ({"control": "packet", "reward": "end_to_end_delay"}, "hop_delay"),
-        ({"episode_ns": 0.0}, "episode_ns: 0.0 is not a number within 1"),
-        ({"world": TRIANGLE, "overrides": []}, "give one"),
-        ({"world": World(TRIANGLE), "vary": {}}, "a World has its own vary"),
-    ],
-)
-def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        PacketRoutingEnv(**keywords)
-
-
 def test_a_world_that_asks_nothing_is_refused() -> None:
     traffic = {"name": "flows", "sources": [0], "destinations": [1], "load": 0.1}  # within a router
     env = PacketRoutingEnv(world={**TRIANGLE, "traffic": traffic}, episode_ns=100)

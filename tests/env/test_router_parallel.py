@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import RouterParallelEnv
-from flitgym.simcore import ConfigError, CoreError
+from flitgym.simcore import CoreError
 from gymnasium.utils.env_checker import data_equivalence
 from pettingzoo.test import parallel_api_test
 from pettingzoo.test.state_test import test_state_space as check_state_space
@@ -173,16 +173,3 @@ def test_episodes_end() -> None:
     for step in range(100):
         *_, truncated, _ = traffic.step({})
         assert set(truncated.values()) == {step == 99}
-
-
-@pytest.mark.parametrize(
-    ("keywords", "words"),
-    [
-        ({"slot": 5}, "did you mean 'slots'"),
-        ({"decisions": "source", "relation": "omni_war"}, "routing.biased.decisions: source has no effect"),
-        ({"decisions": "source", "world": ONE_PATH}, "one path between any two routers, so a source has no choice"),
-    ],
-)
-def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        small(**keywords)

@@ -26,19 +26,6 @@ def test_composed_world_is_that_of_the_command() -> None:
     assert set(world.sections) == {"topology", "router", "traffic"}
 
 
-@pytest.mark.parametrize(
-    ("overrides", "words"),
-    [
-        (["seed=3"], "'seed=3' is not a key of a world"),
-        (["traffic=unifrom"], "did you mean 'uniform'"),
-        (["workload=pair", "traffic.load=0.3"], "traffic.load"),
-    ],
-)
-def test_overrides_that_make_no_world(overrides: list[str], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        World.composed(overrides)
-
-
 def test_wrong_variations() -> None:
     for vary, words in (
         ({"trafic.load": [1]}, "is not a key of a section"),

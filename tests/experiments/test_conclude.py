@@ -78,13 +78,6 @@ def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     assert pictures == ({".pdf"} if change == "format" else {".png", ".svg"})
 
 
-def test_a_damaged_run_is_named_and_left_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / "par_0.4" / "result.json").write_text("{")
-    conclude(study)
-    assert "par_0.4/result.json is damaged" in capsys.readouterr().err
-    assert len(read_rows(study / "rows.parquet")) == 3
-
-
 # --- plot.format ---------------------------------------------------------------------------------------------------
 
 

@@ -35,18 +35,6 @@ def test_agents_are_the_trainable_ones() -> None:
     assert f"capacity={config().capacity}" in listed["dqn"]
 
 
-@pytest.mark.parametrize("group", ["routing", "engine"])
-def test_every_name_is_printed(group: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert listing.main([]) == listing.main([group]) == 0
-    words = capsys.readouterr().out.split()
-    assert {*listing.GROUPS, *listing.names(group)} <= set(words)
-
-
-def test_an_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
-    assert listing.main(["topolgy"]) == 2
-    assert "unknown group 'topolgy'; did you mean 'topology'?" in capsys.readouterr().err
-
-
 def test_nothing_heavy_is_imported() -> None:
     code = (
         "import sys; from flitgym.experiments import listing; listing.main(['topology']); listing.main(['agent']); "

@@ -41,13 +41,6 @@ def test_incomplete_rows_are_not_drawn(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [ROWS_FILE]
 
 
-def test_help_lists_figures_and_studies(command: Command) -> None:
-    done = command("reproduce", "--help")
-    assert done.returncode == 0
-    assert "hpdc21_load_latency: preset=quick|paper" in done.stdout
-    assert "interference: preset=quick|paper" in done.stdout
-
-
 @pytest.mark.parametrize("name", ["reproduce", "evaluate", "simulate"])
 def test_a_file_in_place_of_results_stops_the_command_before_any_run(
     command: Command, tmp_path: Path, name: str

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shlex
 import signal
 import subprocess
@@ -360,19 +359,3 @@ def test_a_second_process_is_refused_with_the_owner_named(tmp_path: Path) -> Non
     (tmp_path / LOCK_FILE).write_text("{}")
     assert quick(tmp_path, "rounds=2")["rounds"] == 2
     assert not (tmp_path / LOCK_FILE).exists()
-
-
-@pytest.mark.deep
-def test_a_full_disk_is_reported_in_one_line_and_the_training_resumes(tmp_path: Path) -> None:
-    def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
-
-    full = train(tmp_path, *SMALL, *OWN["dqn"], "rounds=4", "checkpoint_every=2", preexec_fn=small_files)
-    assert full.returncode == 1
-    assert "Traceback" not in full.stderr
-    assert "flitgym train: File too large" in full.stderr
-    run = only_run(tmp_path)
-    assert not list(run.glob("*.pt"))
-    assert not list(run.glob(".*"))
-    quick(run, "rounds=4", "checkpoint_every=2")
-    assert len(read_progress(run / "progress.jsonl")) == 4
