@@ -19,7 +19,6 @@ SHIPPED = [
     "flitgym",
     "search_jobs",
 ]
-METADATA = load_policy(shipped_policy("dqn"))[1]
 
 
 def halves(data: bytes) -> tuple[dict[str, object], bytes]:

@@ -12,8 +12,6 @@ from gymnasium.utils.env_checker import data_equivalence
 from pettingzoo.test import parallel_api_test
 from pettingzoo.test.state_test import test_state_space as check_state_space
 
-ONE_PATH = {"topology": {"name": "graph", "links": [0, 1, 1, 2], "terminals_per_router": 2}, "traffic": "uniform"}
-
 
 def small(**keywords: Any) -> RouterParallelEnv:
     return RouterParallelEnv(**{"world": TRIANGLE, "intervals": 5, "interval_ns": 200.0, **keywords})

@@ -19,7 +19,7 @@ from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.results.rows import read_rows, row
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.simcore import ConfigError, __version__
+from flitgym.simcore import ConfigError
 
 TINY = """
 version: 3
@@ -234,28 +234,6 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
     assert "recorded results are stale" in stale.stderr
     assert "baselines=run" in stale.stderr
     assert "stale" in (folder / "benchmark.md").read_text()
-
-
-@pytest.mark.deep
-def test_results_of_another_core_or_configuration_are_named(
-    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words, table = (f"suite={tiny}", "tasks=[small/uniform/0.2]"), tiny.with_suffix(".csv")
-    play(tmp_path / "r", *words, "baselines=run", f"record={table}")
-    play(tmp_path / "r", *words)
-    assert "another core" not in capsys.readouterr().err
-    records = [replace(record, version="0.1.0+old.00000000") for record in read_records(table)]
-    write_records(table, records)
-    play(tmp_path / "r", *words)
-    assert (
-        f"another core than this one ({__version__}), so the numbers may differ (0.1.0+old." in capsys.readouterr().err
-    )
-    write_records(table, records[:2])
-    play(tmp_path / "r", *words)
-    assert "no results are recorded" in capsys.readouterr().err
-    write_records(table, [replace(record, config_hash="0" * 12) for record in records])
-    with pytest.raises(CommandError, match="these tasks of tiny-v3 have changed"):
-        play(tmp_path / "r", *words)
 
 
 @pytest.mark.deep

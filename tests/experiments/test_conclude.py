@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +45,6 @@ def test_a_sweep_leaves_a_table_a_picture_and_a_report(study: Path) -> None:
     report = (study / "report.html").read_text()
     assert report.index('id="loads"') < report.index('id="headline"')
     assert "<figure>" not in report  # the curves replace the picture
-
-
-def test_finished_outputs_need_no_library(study: Path) -> None:
-    conclude(study)
-    code = (
-        "import sys; from pathlib import Path; from flitgym.experiments.conclusion.conclude import conclude\n"
-        "print(len(conclude(Path(sys.argv[1]))), [m for m in ('matplotlib', 'pyarrow', 'hydra', 'numpy') "
-        "if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(study)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "4 []"
 
 
 @pytest.mark.deep

@@ -27,7 +27,6 @@ from omegaconf import OmegaConf
 
 SEEDS = (1, 2, 3, 4)
 UNIFORM = Scenario("uniform", "pattern", "uniform", {})
-PAIR = Scenario("pair", "workload", "pair", {})
 # Runs of milliseconds.
 SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
 

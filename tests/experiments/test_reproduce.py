@@ -13,11 +13,8 @@ from plans import reproduced
     ("arguments", "parts"),
     [
         (["figure=hpdc21_convergance"], ["figure", "did you mean 'hpdc21_convergence'?"]),
-        (["figure=hpdc21_convergence", "preset=quik"], ["preset", "did you mean 'quick'?"]),
         (["preset=quick"], ["name one figure or study", "hpdc21_load_latency", "study=", "interference"]),
-        (["study=interferance"], ["study", "did you mean 'interference'?"]),
         (["hpdc21_convergence"], ["key=value"]),
-        (["figure=hpdc21_convergence", "workers=0"], ["workers"]),
         (["figure=hpdc21_convergence", "redraw=true"], ["redraw", "rows.parquet", "without redraw=true first"]),
         (["study=interference", "redraw=true", "routing=[par]"], ["routing", "redraw=true"]),
     ],
