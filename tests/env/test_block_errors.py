@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from env_blocks import columns_of
 from env_scenes import TRIANGLE
-from flitgym.env import Asked, Feature, PacketBatch, PacketRoutingEnv, World, blocks
+from flitgym.env import Asked, Feature, PacketBatch, blocks
 from flitgym.simcore import ConfigError
 
 
@@ -50,12 +50,3 @@ def test_values_are_checked() -> None:
     ):
         with pytest.raises(ConfigError, match=words):
             collect_with(*values)  # type: ignore[arg-type]
-
-
-def test_who_cannot_take_them_says_so() -> None:
-    with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is computed in Python .*use PacketBatch"):
-        PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
-    world = World(TRIANGLE)
-    for kind, name in (("observation", "numpy_link"), ("reward", "numpy_hop_delay")):
-        with pytest.raises(ConfigError, match=rf"'{name}' is computed in Python.*routing=policy.*Use PacketBatch"):
-            world.simulation({"name": "policy", kind: name}, 1)

@@ -66,17 +66,6 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
 
 
 @pytest.mark.deep
-def test_paper_has_the_sizes_of_the_study() -> None:
-    for run in planned("interference", "paper"):
-        jobs = core_sections(run.plain)["workload"]["jobs"]
-        assert all(job["start_ns"] == 350000 for job in jobs)
-        if run.plain["workload"]["name"] == "mixed":
-            assert [job["ranks"] for job in jobs] == [140, 138, 140, 139, 256, 243]
-        else:
-            assert [job["ranks"] for job in jobs] == [512 if job["motif"] == "lulesh" else 528 for job in jobs]
-
-
-@pytest.mark.deep
 @pytest.mark.parametrize("name", plot.FIGURES)
 def test_every_figure_is_drawn_from_rows(name: str) -> None:
     function, further, _ = plot.FIGURES[name]
