@@ -1,4 +1,4 @@
-"""Configurations joined from sections equal those composed by Hydra, errors included."""
+"""Configurations joined from sections equal those composed by Hydra."""
 
 import json
 from typing import Any

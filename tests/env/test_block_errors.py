@@ -1,4 +1,4 @@
-"""Errors of wrong or misplaced blocks in NumPy."""
+"""Values of blocks in NumPy that are not within their bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`list` and `--version`: tables contain every choice, and no heavy package is imported."""
+"""`list` and `--version`: tables contain every choice."""
 
 import pytest
 from flitgym.agents import trainable

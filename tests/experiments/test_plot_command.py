@@ -1,4 +1,4 @@
-"""`flitgym plot`: the drawn columns, the written files, and the messages about mistakes."""
+"""`flitgym plot`: the drawn columns and the written files."""
 
 import shutil
 from pathlib import Path
