@@ -1,4 +1,4 @@
-"""One decision per step: Gymnasium's contract, masks, rewards, single packets, workloads, wrong arguments."""
+"""One decision per step: Gymnasium's contract, masks, rewards, single packets, and workloads."""
 
 import copy
 import warnings

@@ -1,4 +1,4 @@
-"""`flitgym list cost`: its counts against closed forms, the recorded numbers of the documentation, and its errors."""
+"""`flitgym list cost`: its counts against closed forms, and the recorded numbers of the documentation."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`flitgym draw`: each link is drawn once, failed links are red, and errors name the argument."""
+"""`flitgym draw`: each link is drawn once, and failed links are red."""
 
 from collections import Counter
 from pathlib import Path

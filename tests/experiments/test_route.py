@@ -1,4 +1,4 @@
-"""The command `flitgym route`: its files, comparisons and errors, and the reuse of tables."""
+"""The command `flitgym route`: its files, comparisons, and the reuse of tables."""
 
 import html
 import json

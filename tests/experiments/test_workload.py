@@ -1,4 +1,4 @@
-"""Workloads on the command line: the files of a run of jobs, its errors, and jobs that do not end."""
+"""Workloads on the command line: the files of a run of jobs, and jobs that do not end."""
 
 import json
 from pathlib import Path

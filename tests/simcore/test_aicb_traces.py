@@ -1,4 +1,4 @@
-"""AICB workloads: bytes per group by an independent sum, the groups of ranks, the order of a step, and bad files."""
+"""AICB workloads: bytes per group by an independent sum, the groups of ranks, and the order of a step."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Forwarding tables and flows from files: written files are read back, and invalid files are refused."""
+"""Forwarding tables and flows from files: written files are read back."""
 
 import gzip
 import re
