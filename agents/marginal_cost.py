@@ -150,7 +150,6 @@ class Agent(Learner):
         return self.descend(loss, observation=observation, cost=cost, score=scores)
 
     def stored_rows(self) -> dict[str, Tensor]:
-        """See `Learner`."""
         slots, width = int(self.seam["slots"]), int(self.seam["width"])
         mask = torch.zeros((0, slots), dtype=torch.bool)
         return {"observation": torch.zeros((0, width)), "mask": mask, "cost": torch.zeros((0, slots))}

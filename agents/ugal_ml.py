@@ -134,7 +134,6 @@ class Agent(Learner):
         return self.descend(loss, observation=batch["observation"])
 
     def stored_rows(self) -> dict[str, Tensor]:
-        """See `Learner`."""
         return self._labelled(self.rollouts.no_rows())
 
     def policy(self) -> Layers:

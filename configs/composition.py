@@ -50,10 +50,6 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
     """A primary configuration composed by Hydra, on the search path of the running command of flitgym if there is one.
 
     With `hydra`, it includes Hydra's own section.
-
-    Raises:
-        ConfigError: a preset cannot be read.
-        hydra.errors.HydraException: see `compose`.
     """
     overrides = expanded(overrides, name)
     refuse_valueless_groups(overrides)
@@ -105,11 +101,7 @@ class Root:
         self._by_hydra: dict[tuple[str, ...], DictConfig] = {}
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
-        """Compose by Hydra, and check.
-
-        Raises:
-            ConfigError, hydra.errors.HydraException: see `compose`.
-        """
+        """Compose by Hydra, and check."""
         config = compose_root(self.name, overrides)
         refuse_added(config)
         self._check(config, overrides)
@@ -121,9 +113,6 @@ class Root:
         Args:
             words: Overrides as on the command line.
             values: Values of further keys, set in this order.
-
-        Raises:
-            ConfigError, hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: as `compose`.
         """
         if self._sources != (sources := _sources()):
             self._sources, self._options, self._chosen, self._by_hydra = sources, {}, {}, {}

@@ -50,9 +50,6 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     """The core's section `failures`; empty without failures.
 
     With `seed_alone`, a seed without failures is kept, for a world that draws failures.
-
-    Raises:
-        ConfigError: the seed is negative.
     """
     given: dict[str, Any] = plain_of(config.get("failures") or {})
     kept = {key: value for key, value in given.items() if value is not None and value != []}
@@ -74,10 +71,6 @@ def config_hash(config: Mapping[Any, Any]) -> str:
 
     The contents of files are hashed instead of their paths. The same path with another Q-table, policy or GOAL schedule
     is another run. The provenance in a policy file is not hashed.
-
-    Raises:
-        OSError: a file cannot be read: `run.load_q_table`, a file of the topology, of the routing (`path`, `file`,
-            `demand`) or of the traffic, or a GOAL file.
     """
     run = {key: value for key, value in plain_of(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: plain_of(config[key]) for key in (*_COMPONENTS, "seed")}
@@ -128,11 +121,7 @@ def _seeds(group: str, name: str) -> dict[str, str]:
 
 
 def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[str] = ("file",)) -> dict[str, Any]:
-    """The values of a section with hashes of files instead of their paths. `motif:halo3d` is not a file.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """The values of a section with hashes of files instead of their paths. `motif:halo3d` is not a file."""
     paths = {key: values[key] for key in keys if values.get(key) and not values[key].startswith("motif:")}
     content = {"path": without_provenance}
     return {**values, **{key: file_hash(f"{section}.{key}", path, content.get(key)) for key, path in paths.items()}}

@@ -32,9 +32,6 @@ def core_workload(section: Section, topology: Section, failures: Section, seed: 
     """The core's `workload` section: parameters and the list of jobs.
 
     Jobs use working terminals only, so `failures` (the core's section) and the seed that draws them count.
-
-    Raises:
-        ConfigError, OSError: as `core_jobs`.
     """
     parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
     per_node = section["ranks_per_node"]
@@ -47,12 +44,7 @@ def core_workload(section: Section, topology: Section, failures: Section, seed: 
 
 
 def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
-    """The jobs of a `workload` section on a network with room for `available` ranks, in placement order.
-
-    Raises:
-        ConfigError: a motif does not exist, or a GOAL file has an error; names line and column.
-        OSError: a GOAL file cannot be read.
-    """
+    """The jobs of a `workload` section on a network with room for `available` ranks, in placement order."""
     where = "workload" if section["name"] == "trace" else ""
     return [_made_job(job, available, where) for job in _JOBS[section["name"]](section, available)]
 
@@ -73,11 +65,7 @@ def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
 
 
 def workload_identity(section: Section) -> dict[str, Any]:
-    """The identity of a workload. A file counts by its content, not by its path.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The identity of a workload. A file counts by its content, not by its path."""
     identity = dict(section)
     if section["name"] in _MISSING:
         _name_in(section)  # an empty path is an error

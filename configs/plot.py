@@ -15,11 +15,7 @@ def plot_formats(config: Mapping[Any, Any]) -> tuple[str, ...]:
 
 
 def formats_of(key: str, given: Any) -> tuple[str, ...]:
-    """The formats in words joined by commas or in a list, each once; empty for `[]`, `none` or null.
-
-    Raises:
-        ConfigError: names the key, the value and the valid formats.
-    """
+    """The formats in words joined by commas or in a list, each once; empty for `[]`, `none` or null."""
     words = given.split(",") if isinstance(given, str) else given
     if words is None or words == ["none"]:
         return ()

@@ -23,11 +23,7 @@ def shipped_policies() -> list[str]:
 
 
 def policy_path(key: str, given: str) -> str:
-    """The path of a policy's file, from the name of a shipped policy or a path; `key` is for messages.
-
-    Raises:
-        ConfigError: there is no such policy, and no such file.
-    """
+    """The path of a policy's file, from the name of a shipped policy or a path; `key` is for messages."""
     names = shipped_policies()
     if given in names:
         return shipped_policy(given)
@@ -39,11 +35,7 @@ def policy_path(key: str, given: str) -> str:
 
 
 def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
-    """The routing that a word names, and the keys that it sets. The routing `policy` plays a file.
-
-    Raises:
-        ConfigError: the file does not exist, or the word names neither a routing nor a policy file.
-    """
+    """The routing that a word names, and the keys that it sets. The routing `policy` plays a file."""
     if not word.endswith(POLICY_SUFFIX):
         if "/" in word:
             raise ConfigError(f"{key}: '{word}' is neither a routing nor a *{POLICY_SUFFIX} file")
@@ -68,11 +60,7 @@ def with_files(words: Iterable[str]) -> list[str]:
 
 
 def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
-    """A note that the policy file of a section `routing` was trained on another topology; None if it was not.
-
-    Raises:
-        ConfigError: the file cannot be read, or is no policy file.
-    """
+    """A note that the policy file of a section `routing` was trained on another topology; None if it was not."""
     if routing["name"] != "policy" or not routing.get("path"):
         return None
     trained_on = load_policy(routing["path"])[1]["topology"]

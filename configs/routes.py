@@ -51,11 +51,7 @@ TABLE = Root("route", ("topology", "engine"), check_route)
 
 
 def route_hash(config: Mapping[Any, Any]) -> str:
-    """Hash of everything that determines a table and its numbers, 12 hexadecimal digits. Files count by their content.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """Hash of everything that determines a table, 12 hexadecimal digits. Files count by their content."""
     plain = plain_of(config)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
     for key in _FILES:

@@ -45,11 +45,7 @@ class FlitgymSource(ConfigSource):
         return _SCHEME
 
     def load_config(self, config_path: str) -> ConfigResult:
-        """The typed configuration of an offer.
-
-        Raises:
-            ConfigLoadError: there is no offer under this path.
-        """
+        """The typed configuration of an offer."""
         path = config_path.removesuffix(".yaml")
         if path not in _makers:
             raise ConfigLoadError(f"Config not found: {path}")
@@ -89,11 +85,7 @@ class FlitgymSearchPath(SearchPathPlugin):
 
 
 def register_source() -> None:
-    """Register both classes with Hydra, and check the presets of plugins; safe to repeat.
-
-    Raises:
-        ConfigError: the name of a preset is taken, or the preset is not in the folder of a group.
-    """
+    """Register both classes with Hydra, and check the presets of plugins; safe to repeat."""
     plugins = Plugins.instance()
     if FlitgymSearchPath not in plugins.discover(SearchPathPlugin):
         plugins.register(FlitgymSource)

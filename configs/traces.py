@@ -16,12 +16,7 @@ _TYPES = {"format": str, "collective": str, "replicate": int, "size_scale": int 
 
 
 def file_hash(key: str, path: str | Path, content: Callable[[bytes], bytes] | None = None) -> str:
-    """A hash of a file's content, or of the bytes that `content` returns.
-
-    Raises:
-        ConfigError: it is not a plain file; names the key.
-        OSError: it cannot be read; names the key.
-    """
+    """A hash of a file's content, or of the bytes that `content` returns."""
     try:
         if content:
             return hashlib.sha256(content(read_plain(str(path)))).hexdigest()
@@ -45,12 +40,7 @@ def trace_hash(key: str, path: str) -> str:
 
 
 def trace_of(given: Mapping[str, Any], where: str) -> Trace:
-    """The trace of a job with the key `trace_file`; `where` is the place of its keys, for messages.
-
-    Raises:
-        ConfigError: a value is invalid, or the trace has an error; the message names file and place.
-        OSError: a file cannot be read.
-    """
+    """The trace of a job with the key `trace_file`; `where` is the place of its keys, for messages."""
     path = given["trace_file"]
     for key, kind in _TYPES.items():
         if key in given and (not isinstance(given[key], kind) or (key == "replicate" and given[key] < 0)):

@@ -28,11 +28,7 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
 
 
 def world_sections(config: DictConfig) -> dict[str, Any]:
-    """The sections of a `World`: topology, router, failures if there are any, and traffic or workload.
-
-    Raises:
-        ConfigError, OSError: as `core_sections`.
-    """
+    """The sections of a `World`: topology, router, failures if there are any, and traffic or workload."""
     sections = core_sections({"routing": {"name": "policy"}, **plain_of(config)})  # which the agent's routing replaces
     return {key: sections[key] for key in ("topology", "router", "failures", "traffic", "workload") if key in sections}
 
@@ -53,11 +49,7 @@ def variation(config: DictConfig) -> dict[str, Any]:
 
 
 def mixture(config: DictConfig) -> dict[str, Any] | None:
-    """The worlds of a training by name, as `Mixture.composed` takes them; None = the world of the configuration.
-
-    Raises:
-        ConfigError: `worlds` is not a mapping, or `vary` is also set.
-    """
+    """The worlds of a training by name, as `Mixture.composed` takes them; None = the world of the configuration."""
     if config.worlds is None:
         return None
     if config.vary is not None:
@@ -77,12 +69,7 @@ def _mapping(config: DictConfig, key: str, example: str) -> dict[str, Any]:
 
 
 def training_hash(config: DictConfig) -> str:
-    """Hash of everything that determines the policy, 12 hexadecimal digits.
-
-    Raises:
-        ConfigError: there is no policy `agent.base`, or the seed of failures is invalid.
-        OSError: the file of `agent.base` cannot be read.
-    """
+    """Hash of everything that determines the policy, 12 hexadecimal digits."""
     identity = {key: value for key, value in plain_of(config).items() if key not in _NOT_IDENTITY}
     identity["worlds"] = mixture(config)
     agent = identity["agent"]

@@ -69,7 +69,6 @@ class AllDecisions(DecisionProcess):
 
     @property
     def core_reward(self) -> str:
-        """See `DecisionProcess`."""
         return "accrued"
 
     def goes_on(self, k: int) -> bool:
@@ -77,13 +76,11 @@ class AllDecisions(DecisionProcess):
         return False
 
     def find_start(self, k: int) -> bool:
-        """See `DecisionProcess`."""
         if self.options.reward == "job_slowdown":
             self._by_job[k] = self.networks[k].simulation.accrued_delay_by_job_us()
         return super().find_start(k)
 
     def step(self, actions: NDArray[np.int64], begins: NDArray[np.bool_]) -> tuple[int, int]:
-        """See `DecisionProcess`."""
         counts = super().step(actions, begins)
         if self.options.reward == "job_slowdown":
             for k in np.flatnonzero(~begins).tolist():
@@ -134,7 +131,6 @@ class OnePacket(DecisionProcess):
         return False
 
     def step(self, actions: NDArray[np.int64], begins: NDArray[np.bool_]) -> tuple[int, int]:
-        """See `DecisionProcess`."""
         self._steps.check(actions, begins)
         for k, action in enumerate(actions.tolist()):
             self.reward[k], self.terminated[k], self.truncated[k] = 0, False, False

@@ -36,12 +36,7 @@ or two single runs, by the keys that they have in common, and list the keys of t
 
 
 def rows_of(directory: Path) -> Sequence[Row]:
-    """The rows of the simulated runs of a folder.
-
-    Raises:
-        CommandError: there is none.
-        CoreError: every run is damaged.
-    """
+    """The rows of the simulated runs of a folder."""
     require_folder(NAME, directory)
     rows, damaged = rows_in(directory)
     say_damaged(NAME, damaged)
@@ -54,13 +49,7 @@ def rows_of(directory: Path) -> Sequence[Row]:
 
 
 def command(words: Sequence[str]) -> None:
-    """Execute the command with its arguments.
-
-    Raises:
-        ConfigError: an argument is wrong, or the runs cannot be paired.
-        CommandError, CoreError: as `rows_of`, or no run of the first folder has a partner in the second.
-        OSError: the file cannot be written.
-    """
+    """Execute the command with its arguments."""
     folders, given, options = parse(words, ("by", "reference", "out"), ("markdown", "help", "h"))
     if (out := given.get("out")) and Path(out).suffix not in (".md", ".csv", ".tex"):
         raise ConfigError(f"out={out}: write a name that ends in .md, .csv or .tex")

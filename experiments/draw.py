@@ -46,13 +46,7 @@ Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends wit
 
 
 def draw(words: Sequence[str]) -> list[Path]:
-    """Draw the network of a command line. Returns the files that were written.
-
-    Raises:
-        CommandError: a key or the format of a file is not supported.
-        ConfigError: the network cannot be built.
-        hydra.errors.HydraException: the topology or a key does not exist.
-    """
+    """Draw the network of a command line. Returns the files that were written."""
     if any(word.startswith("result=") for word in words):
         return _draw_result(words)
     own = [word.removeprefix("out=") for word in words if word.startswith("out=")]

@@ -28,22 +28,14 @@ _MEASURES: dict[str, type[Comparison]] = {"performance": Performance, "regret": 
 
 
 def measure_of(config: DictConfig) -> type[Comparison]:
-    """The measure that a configuration names.
-
-    Raises:
-        CommandError: there is no such measure.
-    """
+    """The measure that a configuration names."""
     if config.measure not in _MEASURES:
         raise CommandError(unknown("measure", config.measure, _MEASURES, "measure"))
     return _MEASURES[config.measure]
 
 
 def refuse(words: Sequence[str]) -> None:
-    """Refuse a list of networks, of routers or of windows.
-
-    Raises:
-        ConfigError: names the word.
-    """
+    """Refuse a list of networks, of routers or of windows."""
     for word in words:
         key, _, value = word.partition("=")
         if key in ("topology", "router", "run") and "," in value:

@@ -47,13 +47,7 @@ Without x, y and by, the command writes the files that a sweep writes at its end
 
 
 def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
-    """Draw the picture of a folder of runs for given values of the keys in `KEYS`, and print the path of each file.
-
-    Raises:
-        ConfigError: a column or format does not exist. The message names the nearest.
-        CommandError: there is no run below the folder.
-        CoreError: some runs are damaged. The picture shows the others.
-    """
+    """Draw the picture of a folder of runs for given values of the keys in `KEYS`, and print the path of each file."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -180,11 +174,7 @@ def columns_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def command(words: Sequence[str]) -> None:
-    """Execute the command with its arguments.
-
-    Raises:
-        ConfigError, CommandError, CoreError: as `plot`.
-    """
+    """Execute the command with its arguments."""
     folders, given, options = parse(words, KEYS, ("help", "h"))
     if options:
         print(_USAGE)

@@ -48,13 +48,7 @@ _Record = make_dataclass("_Record", [(key, type(value), value) for key, (value, 
 
 
 def run(words: Sequence[str]) -> str:
-    """Execute a command line, and return the line to print.
-
-    Raises:
-        CommandError: the folder holds another dataset, or the routing makes too few decisions.
-        ConfigError, HydraException: a key is unknown, or the configuration cannot run.
-        OSError: the file cannot be written.
-    """
+    """Execute a command line, and return the line to print."""
     if flags := [word for word in words if word.startswith("-")]:
         raise CommandError(f"{flags[0]}: {NAME} takes only keys; for several records, start it once for each")
     given = keys_of([word.removeprefix("record.") for word in words if word.startswith("record.")])
@@ -81,11 +75,7 @@ def run(words: Sequence[str]) -> str:
 
 
 def keys_of(words: Sequence[str]) -> dict[str, Any]:
-    """The keys of `record` on a command line, with their values.
-
-    Raises:
-        omegaconf.errors.OmegaConfBaseException: a key is unknown, or its value has another type.
-    """
+    """The keys of `record` on a command line, with their values."""
     given = OmegaConf.from_dotlist(list(words))
     typed: Any = OmegaConf.merge(_Record, given)
     return {str(key): typed[key] for key in given}

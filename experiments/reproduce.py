@@ -89,11 +89,7 @@ def reproduce(config: DictConfig, directory: Path, command: str, launcher: Launc
 
 
 def chosen(config: DictConfig, launcher: Launcher = HERE) -> tuple[str, Place]:
-    """The figure or study that the keys name, and its place.
-
-    Raises:
-        CommandError: there is no such figure, study or preset, or keys exclude each other.
-    """
+    """The figure or study that the keys name, and its place."""
     figures, studies = places(FIGURES), places(STUDIES)
     if bool(config.figure) == bool(config.study):
         raise CommandError(f"name one figure or study: figure={'|'.join(figures)}, study={'|'.join(studies)}")

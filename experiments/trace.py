@@ -54,13 +54,7 @@ timeline Write the jobs and the ten busiest links of a run, as JSON of Chrome tr
 
 
 def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
-    """The facts about a trace as text. Draws the picture, with `as_json` only if `out` is given.
-
-    Raises:
-        ConfigError: the trace or a key is not valid.
-        CommandError: the format of the picture is not supported.
-        CoreError: the ranks wait for each other forever.
-    """
+    """The facts about a trace as text. Draws the picture, with `as_json` only if `out` is given."""
     stem = path.resolve().stem if path.is_file() else path.resolve().name
     picture = Path(given["out"]) if "out" in given else None if as_json else FOLDER / f"{stem}.png"
     if picture and picture.suffix not in _PICTURES:
@@ -78,13 +72,7 @@ def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
 
 
 def convert(source: Path, target: Path, given: Mapping[str, str]) -> Path:
-    """Write a trace as a GOAL schedule.
-
-    Raises:
-        CommandError: the name of the target has no known end.
-        ConfigError: the trace or a key is not valid.
-        OSError: the target cannot be written.
-    """
+    """Write a trace as a GOAL schedule."""
     if target.suffix not in _SCHEDULES:
         raise CommandError(f"{target}: the name of a schedule ends with {', '.join(_SCHEDULES)}")
     program = _read(source, given).program
@@ -121,13 +109,7 @@ def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
 
 
 def packet(words: Sequence[str]) -> str:
-    """The life of packets as text. Writes a timeline if `out` is given.
-
-    Raises:
-        CommandError: no packet is named, or the name of the file has another end.
-        ConfigError: the configuration cannot run.
-        CoreError: a packet is not delivered in time.
-    """
+    """The life of packets as text. Writes a timeline if `out` is given."""
     own = ("packet", "max_ns", "out")
     _, given, _ = parse([word for word in words if word.partition("=")[0] in own], own, ())
     if "packet" not in given:
@@ -144,12 +126,7 @@ def packet(words: Sequence[str]) -> str:
 
 
 def timeline(folder: Path, out: Path | None) -> Path:
-    """Write the timeline of a run, by default to `timeline.json` in its folder.
-
-    Raises:
-        CommandError: the folder is not that of a run, or the run recorded neither jobs nor links.
-        OSError: the file cannot be written.
-    """
+    """Write the timeline of a run, by default to `timeline.json` in its folder."""
     result = read_result(folder)
     events = of_run(result, folder) if result else []
     if not events:

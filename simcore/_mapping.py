@@ -109,9 +109,6 @@ def exchange_of(matrix: Any, ranks: int = 0, bytes_per_value: int = 8) -> Any:
 
     Returns:
         A SciPy sparse matrix [ranks, ranks]: bytes from the row's rank to the column's rank.
-
-    Raises:
-        ConfigError: The matrix is not square, or has fewer rows than ranks.
     """
     sparse = scipy_sparse("a communication matrix")
     rows = matrix.shape[0]
@@ -137,10 +134,6 @@ def read_matrix_market(path: str | os.PathLike[str]) -> Any:
     """Read the sparse matrix of a Matrix Market file (`.mtx` or `.mtx.gz`).
 
     A symmetric matrix is returned with both triangles.
-
-    Raises:
-        ConfigError: The file is not in this format, or its matrix is dense, or SciPy is not installed.
-        OSError: The file cannot be read.
     """
     sparse = scipy_sparse(str(path))
     from scipy.io import mmread

@@ -41,9 +41,6 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
     Args:
         config: a dataclass of hyperparameters.
         bounds: smallest and largest valid value of each key.
-
-    Raises:
-        ConfigError: a value is out of bounds, not a number, or not one of the choices.
     """
     for key in (field.name for field in fields(config)):
         if key in _CORE and key not in bounds:

@@ -32,9 +32,6 @@ def require_finite(loss: Tensor, gradient_norm: Tensor, **quantities: Tensor) ->
         loss: the loss.
         gradient_norm: the norm of its gradient over all parameters.
         quantities: the terms of the loss, in the order of their computation.
-
-    Raises:
-        DivergedError: the loss or its gradient is not finite; names the first of `quantities` that is not finite.
     """
     value = float(loss.detach())
     if math.isfinite(value) and math.isfinite(float(gradient_norm)):

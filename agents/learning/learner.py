@@ -66,11 +66,7 @@ class Learner:
             group["lr"] = self.config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
 
     def descend(self, loss: Tensor, **quantities: Tensor) -> float:
-        """Make one step of gradient descent, and return the loss. `require_finite` checks the loss and `quantities`.
-
-        Raises:
-            DivergedError: a number is not finite; the weights are unchanged.
-        """
+        """Make one step of gradient descent, and return the loss. `require_finite` checks the loss and `quantities`."""
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         parameters = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
@@ -89,11 +85,7 @@ class Learner:
         return {**stored.state_of(self.parts), **numbers, **{name: part.state() for name, part in self._held().items()}}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
-        """
+        """Continue from a `state()`."""
         held = self._held()
         own = {**self.parts, **dict.fromkeys(self.NUMBERS, 0), **dict.fromkeys(held, ...)}
         given = stored.checked(state, "agent", own)

@@ -60,9 +60,6 @@ class Replay:
             state: from a checkpoint.
             where: its name in messages.
             example: columns as `add` takes them, of any length.
-
-        Raises:
-            ConfigError: the state is damaged, or has other columns.
         """
         own = {name: column.new_zeros((0, *column.shape[1:])) for name, column in example.items()}
         empty = isinstance(state, Mapping) and not state.get("added") and state.get("columns") == {}

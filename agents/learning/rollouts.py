@@ -189,9 +189,6 @@ class Rollouts:
         """The transitions recorded since the last call, in order, network by network.
 
         `network` [n] is the number of the network. K + k marks finished episodes of network k.
-
-        Raises:
-            ConfigError: the ring overflowed.
         """
         parts, self.late = self.late, []
         for k in range(len(self.rings)):
@@ -222,11 +219,7 @@ class Rollouts:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Continue from a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another world or another number of networks, or is damaged.
-        """
+        """Continue from a `state()`."""
         where, snapshot = "agent.rollouts", torch.empty(0, dtype=torch.uint8)
         own = {"snapshots": [snapshot] * len(self.simulations), **self._counts()}
         given = stored.checked(state, where, own)

@@ -46,9 +46,6 @@ def checked(found: Any, where: str, own: Any) -> Any:
         own: a value with the wanted structure. A mapping requires the same keys, and a list the same length. A tensor
             requires its type and shape; a tensor without rows allows any number of rows. A network or a generator
             requires its kind of state. An optimiser, which checks its state itself, and `...` allow anything.
-
-    Raises:
-        ConfigError: the structure differs; the message names the wrong part.
     """
     if own is ... or isinstance(own, Adam):
         return found
@@ -75,11 +72,7 @@ def checked(found: Any, where: str, own: Any) -> Any:
 
 
 def whole(found: Any, where: str, low: int = 0, high: int = 2**63 - 1) -> int:
-    """An integer between `low` and `high`.
-
-    Raises:
-        ConfigError: as `checked`.
-    """
+    """An integer between `low` and `high`."""
     if type(found) is not int or not low <= found <= high:
         raise _differs(found, where, f"a whole number from {low:.6g} to {high:.6g}")
     return found

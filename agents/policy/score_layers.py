@@ -24,9 +24,6 @@ def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mappin
 
     Returns:
         One linear layer, [1, inputs]; with tolls two layers, with 3 + len(tolls) units in between.
-
-    Raises:
-        KeyError: a cost or toll has no input, or there are tolls but no input `more_hops`.
     """
     column = {name: k for k, name in enumerate(inputs)}
     linear = np.zeros((1, len(inputs)), np.float32)

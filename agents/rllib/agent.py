@@ -69,11 +69,7 @@ class Agent:
         return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
-        """One iteration of RLlib.
-
-        Raises:
-            CoreError: a learner process died. RLlib itself replaces a simulating process that dies.
-        """
+        """One iteration of RLlib."""
         from ray.exceptions import RayActorError
 
         try:
@@ -105,11 +101,7 @@ class Agent:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Continue with the weights of a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
-        """
+        """Continue with the weights of a `state()`."""
         given = stored.checked(state, "agent", {"steps": 0.0, "round": 0, "weights": ...})
         self.close()
         self._before = self._steps = given["steps"]

@@ -28,9 +28,6 @@ def join(address: str | None, key: str, **options: Any) -> None:
             in RAY_ADDRESS, or else Ray starts here.
         key: the configuration key of the address, for messages.
         options: of `ray.init`.
-
-    Raises:
-        ConfigError: no cluster answers at the address, or it refuses this process.
     """
     import ray
 
@@ -72,9 +69,6 @@ def require_cpus(count: float, key: str) -> None:
     Args:
         count: processes that run at the same time, with one CPU each.
         key: the configuration keys, for the message.
-
-    Raises:
-        ConfigError: names both numbers.
     """
     import ray
 

@@ -78,9 +78,6 @@ class BlockRows:
 
         Args:
             count: the number of decisions.
-
-        Raises:
-            ConfigError: a block did not write a feature, or a value is outside its bounds.
         """
         self._count = 0
         if not count:

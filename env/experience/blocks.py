@@ -124,9 +124,6 @@ def observation(
         setup: called once per network, with its `Tables`. Its result is `asked.own`, e.g. tables, or arrays that the
             block keeps between cycles. The result is copied and pickled with the batch, so it must not hold views of
             the simulation's memory; use `asked.arrays` for them.
-
-    Raises:
-        ConfigError: the name is taken.
     """
     _check_name("observation", name)
 
@@ -150,9 +147,6 @@ def reward(name: str, base: str = "hop_delay") -> Callable[[Pay], Pay]:
         name: of the reward.
         base: the core's reward, which determines when a transition is complete: `hop_delay` and `relative_delay` at the
             packet's next decision or its delivery, `end_to_end_delay` and `job_slowdown` at its delivery.
-
-    Raises:
-        ConfigError: the name is taken, or the core has no reward `base`.
     """
     _check_name("reward", name)
     if base not in registered("reward"):
@@ -195,11 +189,7 @@ class Parts:
 
     @classmethod
     def of(cls, observation: str, reward: str, delay_ns: float = 0.0, noise: float = 0.0) -> Parts:
-        """Find the parts by their names.
-
-        Raises:
-            ConfigError: a name is not registered, or occurs twice.
-        """
+        """Find the parts by their names."""
         named, core = tuple(observation.split("+")), registered("observation")
         _look_in_plugins(named, reward)
         for name in named:
@@ -248,9 +238,6 @@ class Parts:
         Args:
             rows: transitions with their `network`, network after network.
             simulations: the networks.
-
-        Raises:
-            ConfigError: the function did not return a finite number per transition.
         """
         assert self.reward is not None
         paid = np.empty(len(rows["network"]), np.float32)
@@ -263,11 +250,7 @@ class Parts:
 
 
 def refuse_in_core(routing: Mapping[str, Any]) -> None:
-    """Refuse Python's blocks for policies that run inside the core.
-
-    Raises:
-        ConfigError: names the block and the alternatives.
-    """
+    """Refuse Python's blocks for policies that run inside the core."""
     observation, reward = str(routing.get("observation") or ""), str(routing.get("reward") or "")
     named = observation.split("+") if observation else []
     _look_in_plugins(named, reward)

@@ -55,11 +55,7 @@ class Dataset:
         return len(self.rows["reward"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the dataset in one step.
-
-        Raises:
-            OSError: the file cannot be written; nothing is left behind.
-        """
+        """Write the dataset in one step."""
         import pyarrow as pa
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
@@ -79,11 +75,7 @@ class Dataset:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Dataset:
-        """Read a dataset.
-
-        Raises:
-            ConfigError: the file is no dataset, is damaged, or has the format of another version.
-        """
+        """Read a dataset."""
         import pyarrow.parquet as pq
 
         about = describe(path)
@@ -114,11 +106,7 @@ class Dataset:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The `about` of a dataset, without its rows.
-
-    Raises:
-        ConfigError: as `Dataset.load`.
-    """
+    """The `about` of a dataset, without its rows."""
     import pyarrow.parquet as pq
 
     try:

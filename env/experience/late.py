@@ -32,9 +32,6 @@ class Late:
         delay_ns: age of the samples; 0 = present values.
         noise: relative standard deviation of a value.
         seed: of the noise.
-
-    Raises:
-        ConfigError: the observation has no feature of queues, or queues of paths (`remote_queues`), which no link has.
     """
 
     def __init__(self, seam: Mapping[str, Any], delay_ns: float, noise: float, seed: int) -> None:

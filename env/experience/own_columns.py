@@ -48,11 +48,7 @@ class OwnColumns:
         return self._count + rows <= len(self._decision)
 
     def add(self, network: NDArray[np.uint32], decision: NDArray[np.uint64], given: Mapping[str, Any]) -> None:
-        """Store a value per decision; columns [n, ...].
-
-        Raises:
-            ConfigError: other columns, shapes or types than before. After the error, no value is stored.
-        """
+        """Store a value per decision; columns [n, ...]."""
         n = len(decision)
         values = {name: np.asarray(column) for name, column in given.items()}
         if not self._columns:

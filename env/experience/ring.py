@@ -60,11 +60,7 @@ class Ring:
         return self.unread > self.capacity
 
     def new(self) -> list[slice]:
-        """Rows of the transitions since the last call, oldest first; two slices if the ring wraps around.
-
-        Raises:
-            ConfigError: the ring overflowed, so that some transitions are lost.
-        """
+        """Rows of the transitions since the last call, oldest first; two slices if the ring wraps around."""
         first, unread = self.read, self.unread
         self.read += unread
         if unread == 0:
@@ -84,9 +80,6 @@ class Ring:
 
         Args:
             names: the columns to return; None = all.
-
-        Raises:
-            ConfigError: see `new`.
         """
         parts = self.new() or [slice(0, 0)]
         return {name: np.concatenate([self.columns[name][part] for part in parts]) for name in names or self.columns}

@@ -66,9 +66,6 @@ class World:
             overrides: as after `flitgym simulate`, e.g. `topology=dragonfly_1056`, `traffic=adversarial`,
                 `workload=mixed`; other keys have their defaults.
             vary: see `World`.
-
-        Raises:
-            ConfigError: an override does not exist, or does not belong to a world.
         """
         if isinstance(overrides, str) or not isinstance(overrides, Sequence):
             raise ConfigError(f"overrides: takes a list, e.g. ['traffic.load=0.3'], not {overrides!r}")
@@ -105,11 +102,7 @@ class World:
         return drawn
 
     def simulation(self, routing: str | Mapping[str, Any], seed: int, **sections: Any) -> Simulation:
-        """A new simulation of the episode with this seed, at cycle 0, with more `sections`.
-
-        Raises:
-            ConfigError: the drawn sections cannot be built, or the routing names a block from Python.
-        """
+        """A new simulation of the episode with this seed, at cycle 0, with more `sections`."""
         if isinstance(routing, Mapping):
             refuse_in_core(routing)
         for attempt in range(_DRAWS if self._draws_failures else 1):
@@ -128,11 +121,7 @@ class World:
 
 
 def routing_section(key: str, word: str) -> dict[str, Any]:
-    """The section `routing` of a routing's name or a policy's path.
-
-    Raises:
-        ConfigError: it does not exist; the message begins with the key.
-    """
+    """The section `routing` of a routing's name or a policy's path."""
     option, settings = routing_of(key, word)
     try:
         section: dict[str, Any] = core_sections(compose([f"routing={option}"]))["routing"]
@@ -158,11 +147,7 @@ def episode_cycles(simulation: Simulation, episode_ns: float | None, usual_ns: f
 
 
 def check_number(key: str, value: Any, least: float = 0, most: float = 1e12, whole: bool = False) -> None:
-    """Refuse a value of a key that is not a number, not an integer if it must be `whole`, or out of bounds.
-
-    Raises:
-        ConfigError: names key, value and bounds.
-    """
+    """Refuse a value of a key that is not a number, not an integer if it must be `whole`, or out of bounds."""
     kind = Integral if whole else Real
     if isinstance(value, bool) or not isinstance(value, kind) or not least <= float(value) <= most:
         noun = "an integer" if whole else "a number"
@@ -170,21 +155,13 @@ def check_number(key: str, value: Any, least: float = 0, most: float = 1e12, who
 
 
 def window_cycles(simulation: Simulation, key: str, ns: Any, least: float = 0) -> int:
-    """A user's time in cycles.
-
-    Raises:
-        ConfigError: it is not a number from `least` to the end of simulated time.
-    """
+    """A user's time in cycles."""
     check_number(key, ns, least, simulation.facts()["end_of_time_cycles"] * simulation.cycle_ns)
     return simulation.cycles(ns)
 
 
 def refuse_stuck(simulation: Simulation) -> None:
-    """Refuse to run a workload that cannot continue.
-
-    Raises:
-        CoreError: its ranks wait for ever; the message lists them.
-    """
+    """Refuse to run a workload that cannot continue."""
     if simulation.workload_stuck:
         raise CoreError(f"the ranks of the workload wait for ever:\n{simulation.waiting()}")
 
@@ -219,9 +196,6 @@ class Mixture:
         Args:
             members: by name, `overrides` and `vary` as for `World.composed`, `episode_ns` as above, and `share`, the
                 number of times that the world occurs in the mixture (default 1).
-
-        Raises:
-            ConfigError: a key does not exist, or a world cannot be composed; the message names the member.
         """
         worlds: list[World] = []
         lengths: list[float | None] = []

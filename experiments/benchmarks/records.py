@@ -35,11 +35,7 @@ class Record:
 
 
 def read_records(path: Path) -> list[Record]:
-    """The records of a file; an empty list if the file does not exist.
-
-    Raises:
-        DamagedError: the file has other columns, or a line cannot be read.
-    """
+    """The records of a file; an empty list if the file does not exist."""
     if not path.exists():
         return []
     with read_with_care(path), path.open(newline="", encoding="utf-8") as file:

@@ -101,9 +101,6 @@ def policies_by_name(entries: Sequence[Any]) -> list[Policy]:
     """`policies_of` entries that may be names of `policies.yaml`, or one policy with the files of several trainings.
 
     The trainings of the policy x are x#1, x#2 and so on.
-
-    Raises:
-        ConfigError: as `policies_of`.
     """
     found: list[Any] = []
     for entry in entries:
@@ -134,13 +131,7 @@ def available() -> dict[str, Path]:
 
 
 def load_suite(word: str) -> Suite:
-    """The suite with a name (`quick`, `quick-v2`), or the suite in a `*.yaml` file.
-
-    Raises:
-        ConfigError: the suite or its version does not exist, or the file is not a suite. The message names the file,
-            the entry of the list and the key.
-        OSError, yaml.YAMLError: the file cannot be read.
-    """
+    """The suite with a name (`quick`, `quick-v2`), or the suite in a `*.yaml` file."""
     if word.endswith(".yaml"):
         path = Path(word)
         if not path.is_file():
@@ -161,11 +152,7 @@ def name_of(word: str) -> str:
 
 
 def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
-    """A suite with the tasks of some names, with or without a version; `*` and `?` match any characters. None: all.
-
-    Raises:
-        ConfigError: no task matches a word.
-    """
+    """A suite with the tasks of some names, with or without a version; `*` and `?` match any characters. None: all."""
     if words is None:
         return suite
     if not words:

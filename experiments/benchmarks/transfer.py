@@ -40,12 +40,7 @@ class World(NamedTuple):
 
 @cache
 def worlds_of(policy: str) -> frozenset[World]:
-    """The worlds of the training of a policy, which is a shipped one's name or a file.
-
-    Raises:
-        ConfigError: there is no such policy.
-        CommandError: its file does not name the command of its training, or the worlds do not follow from the command.
-    """
+    """The worlds of the training of a policy, which is a shipped one's name or a file."""
     from ...agents import trainable
 
     words = load_policy(policy_path("policy", policy))[1].get("trained_by")

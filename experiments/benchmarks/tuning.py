@@ -27,11 +27,7 @@ SEEDS = (1, 2, 3)
 
 
 def tune(suite: Suite, directory: Path) -> Path:
-    """Play all candidates, in folders below `directory`, and write the table.
-
-    Raises:
-        CommandError: a run failed.
-    """
+    """Play all candidates, in folders below `directory`, and write the table."""
     found: list[tuple[str, str, Task, Trial]] = []
     for task in (task for task in suite.tasks if task.set == "train"):
         for baseline in task.baselines:

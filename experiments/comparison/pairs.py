@@ -61,9 +61,6 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
 
     Runs are paired by the swept keys that have a value in common on both sides. A key without a common value must have
     one value per side; it is the setting that is compared.
-
-    Raises:
-        ConfigError: a key without a common value has several values on one side, so that runs cannot be paired.
     """
     rows = named([*first, *second])
     sides = rows[: len(first)], rows[len(first) :]
@@ -105,9 +102,6 @@ def within(
         rows: Rows of the study.
         by: The key of the configuration, such as `routing`, or a unique end of its name; or `policy`.
         reference: The value with which the others are compared; None: that of the first row.
-
-    Raises:
-        ConfigError: there is no such key, it has a single value, or no such reference.
     """
     rows = named(rows)
     column = column_of(rows, by, "by")

@@ -32,11 +32,9 @@ class ExtendedKind(SimulationKind):
         return digest([config_hash(plain), settings])
 
     def folder(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
         return f"{run_id(_root_=plain).rpartition('_')[0]}_{self.identity(plain)}"
 
     def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
         return finished(directory, self.identity(plain), __version__, results_version)
 
     def write(self, plain: Mapping[str, Any], directory: Path, simulation: Simulation, numbers: dict[str, Any]) -> None:

@@ -63,11 +63,7 @@ ORACLES = OracleKind()
 
 
 def searcher(plain: Mapping[str, Any]) -> Any:
-    """The agent `policy_search` that starts from the costs of `flitgym`. An episode of traffic takes the time of a run.
-
-    Raises:
-        ConfigError: torch is not installed.
-    """
+    """The agent `policy_search` from the costs of `flitgym`. An episode of traffic takes the time of a run."""
     from ...agents import trainable
 
     register_training(trainable())
@@ -87,11 +83,7 @@ def searcher(plain: Mapping[str, Any]) -> Any:
 
 
 def searches_of(trials: Sequence[Trial], candidates: Any) -> list[Trial]:
-    """A search for each scenario, load and task of a plan, with the windows of its first trial.
-
-    Raises:
-        ConfigError: `candidates` is no number of candidates, a policy has the name `oracle`, or there is no baseline.
-    """
+    """A search for each scenario, load and task of a plan, with the windows of its first trial."""
     if not isinstance(candidates, int) or candidates < 2:
         raise ConfigError(f"oracle: {candidates!r} is not a number of candidates; use 2 or more, or 0 for no search")
     if any(trial.policy.name == NAME for trial in trials):

@@ -54,7 +54,6 @@ class Performance(Comparison):
     }
 
     def planned(self) -> list[Trial]:
-        """See `Comparison`."""
         trials = super().planned()
         if self.given["oracle"]:
             self.searches = oracle.searches_of(trials, self.given["oracle"])
@@ -63,7 +62,6 @@ class Performance(Comparison):
         return trials
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
-        """See `Comparison`."""
         if self.searches:
             rows = found = with_gaps(rows, self.baselines, self.given["seeds"])
             runs = {(t.scenario.name, t.run.plain["traffic"]["load"], t.run.plain["seed"]): t.run for t in self.trials}
@@ -88,7 +86,6 @@ class Performance(Comparison):
         )
 
     def meaning(self, cells: Sequence[Cell]) -> str:
-        """See `Comparison`."""
         intervals = intervals_text(cells, self.given["confidence"])
         text = f"{intervals} Ratios compare a policy with {self.reference} on the same seeds."
         return text + (oracle.MEANING + _OF_BOUNDS if self.searches else "")

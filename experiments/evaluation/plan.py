@@ -66,11 +66,7 @@ class Trial:
 
 
 def policies_of(entries: Sequence[Any]) -> list[Policy]:
-    """The policies that the entries of `routing` describe.
-
-    Raises:
-        ConfigError: an entry is neither a word nor a mapping with the right keys, or two entries have the same name.
-    """
+    """The policies that the entries of `routing` describe."""
     policies = []
     for word, name, params in (_read("routing", "routing", entry) for entry in entries):
         routing, settings = routing_of("routing", word)
@@ -81,11 +77,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
 
 
 def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) -> list[Scenario]:
-    """The scenarios that the entries of `patterns` or `workloads` describe. An entry overrides common parameters.
-
-    Raises:
-        ConfigError: as `policies_of`, or a parameter is an axis of the evaluation.
-    """
+    """The scenarios that the entries of `patterns` or `workloads` describe. An entry overrides common parameters."""
     group, scenarios = _GROUP[kind], []
     _refuse_axes(group, common)
     for option, name, params in (_read(f"{kind}s", group, entry) for entry in entries):
@@ -106,10 +98,6 @@ def plan(
     """Every run: policies x scenarios x loads (for patterns) x seeds, in folders below `directory`.
 
     Runs of a workload get none of the `common` overrides that set a window.
-
-    Raises:
-        ConfigError: an option or a key does not exist, or a value has the wrong type. The message names the policy and
-            the scenario. A file that a policy, a pattern or a workload names cannot be read.
     """
     trials = []
     for policy, scenario in itertools.product(policies, scenarios):
@@ -189,11 +177,7 @@ def _alike(trials: Sequence[Trial], failed: Mapping[Path, str]) -> list[str]:
 
 
 def check_axis(name: str, values: Sequence[Any]) -> None:
-    """Refuse an empty axis, and an axis that holds a value twice, which would count one run as two.
-
-    Raises:
-        ConfigError: names the axis.
-    """
+    """Refuse an empty axis, and an axis that holds a value twice, which would count one run as two."""
     if not values:
         raise ConfigError(f"{name}: give at least one")
     refuse_twice(name, list(map(str, values)), "")

@@ -67,7 +67,6 @@ class Regret(Comparison):
     }
 
     def planned(self) -> list[Trial]:
-        """See `Comparison`."""
         given = self.given
         if given["workloads"]:
             raise CommandError("workload: the regret is measured under traffic; leave the workload out")
@@ -77,7 +76,6 @@ class Regret(Comparison):
         return [replace(trial, run=REGRETS.planned(trial.run, given["regret"])) for trial in super().planned()]
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
-        """See `Comparison`."""
         groups: dict[tuple[str, float, str], list[Columns]] = {}
         patterns = [scenario.name for scenario in self.scenarios]
         ordered = sorted(self.trials, key=lambda t: (patterns.index(t.scenario.name), t.run.plain["traffic"]["load"]))
@@ -95,7 +93,6 @@ class Regret(Comparison):
         return cells
 
     def meaning(self, cells: Sequence[Cell]) -> str:
-        """See `Comparison`."""
         sampling = self.given["regret"]
         compared = _PAIR if sampling["candidates"] == "pair" else _UNEVEN if is_uneven(cells) else ""
         return (
@@ -159,11 +156,7 @@ def _stretches(runs: Sequence[Columns], key: str) -> NDArray[np.float64]:
 
 
 def check(given: Mapping[str, Any]) -> None:
-    """Check the section `regret`, which `evaluate.yaml` explains.
-
-    Raises:
-        ConfigError: names the key.
-    """
+    """Check the section `regret`, which `evaluate.yaml` explains."""
     for key, (least, most) in _LIMITS.items():
         if not least <= given[key] <= most:
             raise ConfigError(f"regret.{key}: {given[key]:g} is not in [{least:g}, {most:g}]")

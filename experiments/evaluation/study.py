@@ -147,7 +147,6 @@ class Comparison(Measure):
         return f"{'; '.join(texts.values())}; code {next(iter(results.values()))['version']}."
 
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
-        """See `Measure`."""
         from ..plotting.drawing import distinct_styles
         from .figure import draw
 

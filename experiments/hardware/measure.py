@@ -22,10 +22,6 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
 
     The counts are means over the packets that are delivered during so many decisions after the warm-up. `declared` is
     the result of `Simulation.hardware_cost`.
-
-    Raises:
-        ConfigError: the configuration cannot run.
-        CoreError: the simulation stopped with an error.
     """
     own = [f"routing={policy.routing}", *(f"{key}={value}" for key, value in policy.settings.items())]
     config = compose([*words, *own])

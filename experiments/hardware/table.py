@@ -39,14 +39,7 @@ measured in a run. The keys are those of flitgym simulate, and
 
 
 def run(words: Sequence[str]) -> None:
-    """Execute a command line: print the table.
-
-    Raises:
-        CommandError: no policy is given, or a key of the command is not valid.
-        ConfigError, HydraException: the configuration cannot run.
-        CoreError: a simulation stopped with an error.
-        OSError: the file cannot be written.
-    """
+    """Execute a command line: print the table."""
     own, rest = split(words)
     count = own.get("decisions", str(_DECISIONS))
     if not count.isdecimal() or not int(count):
@@ -74,12 +67,7 @@ def split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def policies(own: Mapping[str, str]) -> list[Policy]:
-    """The policies of the command line.
-
-    Raises:
-        CommandError: none is given.
-        ConfigError: they are no list, or one does not exist.
-    """
+    """The policies of the command line."""
     if not own.get("routing"):
         raise CommandError("routing: give at least one, routing=par")
     word = as_list(f"routing={own['routing']}", {"routing": "routing"})

@@ -127,11 +127,7 @@ def _further_style(name: str, k: int) -> Style:
 
 
 def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> list[Row]:
-    """The rows of a pattern, and of a routing if given, by increasing load and seed.
-
-    Raises:
-        ValueError: there is none, and a figure must not lack a curve.
-    """
+    """The rows of a pattern, and of a routing if given, by increasing load and seed."""
     chosen = [row for row in rows if pattern_of(row) == pattern and routing in (None, player_of(row))]
     if not chosen:
         raise ValueError(f"no row for pattern {pattern}" + (f" and routing {routing}" if routing else ""))
@@ -167,9 +163,6 @@ def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> N
     """Draw the curves of every routing over the offered load for one pattern. Latencies have a logarithmic axis.
 
     A band is the 95 % interval over the seeds, if there are several.
-
-    Raises:
-        ValueError: a routing has no row for the pattern.
     """
     for name in routings(rows):
         own, style = select(rows, pattern, name), style_of(name)

@@ -12,11 +12,7 @@ from ..results.files import read_columns
 
 
 def run_loads(result: Mapping[str, Any], directory: Path) -> Loads | None:
-    """The loads of a run; None if it has no table of the links.
-
-    Raises:
-        DamagedError: a table has changed since it was written.
-    """
+    """The loads of a run; None if it has no table of the links."""
     links = read_columns(result, directory, "links")
     if links is None or "router" not in links or not links["router"].size:
         return None

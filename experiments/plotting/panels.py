@@ -79,9 +79,6 @@ def draw_loads(
 
     Returns:
         The figure, and its panels, [quantities, patterns].
-
-    Raises:
-        ValueError: a routing has no row for a pattern.
     """
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(len(quantities), len(patterns), sharex="col", sharey="row", squeeze=False)

@@ -46,11 +46,7 @@ class Runs:
         return list(dict.fromkeys(own[label] for own in self._labels))
 
     def mean(self, column: str, **values: Any) -> float:
-        """The mean of a column over the rows with these values of the labels.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """The mean of a column over the rows with these values of the labels."""
         return float(np.mean([row[column] for row in self.at(**values)]))
 
 
@@ -68,11 +64,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(row: Row) -> Failure:
-    """The failure in `failures.events`.
-
-    Raises:
-        ValueError: the run has none, or several.
-    """
+    """The failure in `failures.events`."""
     given = row["failures.events"]
     found = re.fullmatch(
         r"([\d.-]+)@([\d.]+)(?:-([\d.]+))?", given if isinstance(given, str) else ",".join(given or ())

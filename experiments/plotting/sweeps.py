@@ -75,9 +75,6 @@ def sweep_figure(rows: Sequence[Row]) -> Figure:
 
     Args:
         rows: The rows of one study, from `read_rows`.
-
-    Raises:
-        ValueError: no two runs can be compared.
     """
     blocks = blocks_of(rows)
     if not blocks:

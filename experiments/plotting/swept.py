@@ -90,9 +90,6 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
     """The column for a word, which is its name, a unique end of its name, or a short name such as `latency`.
 
     Rows are from `named`. The message names the argument `what` that has the word.
-
-    Raises:
-        ConfigError: there is no such column. The message names the nearest one.
     """
     columns = dict.fromkeys(key for row in rows for key in row)
     if word in columns:
@@ -114,11 +111,7 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
 
 
 def filtered(rows: Sequence[Row], text: str) -> list[dict[str, Any]]:
-    """The rows of `named` that satisfy conditions such as `routing!=minimal,load<=0.4`.
-
-    Raises:
-        ConfigError: a condition cannot be read, or names no column.
-    """
+    """The rows of `named` that satisfy conditions such as `routing!=minimal,load<=0.4`."""
     kept = named(rows)
     for condition in text.split(","):
         found = re.fullmatch(r"([\w.]+)(<=|>=|!=|<|>|=)(.+)", condition)

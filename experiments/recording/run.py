@@ -32,11 +32,6 @@ def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_rep
 
     The run goes on until the rewards of all of them are known, so slow packets are not missing. Keys of `record` that
     are not `given` have their defaults. The dataset's description has the command line.
-
-    Raises:
-        ConfigError: the configuration cannot run, or the routing's decisions cannot be recorded.
-        CommandError: the routing makes too few decisions.
-        CoreError: the simulation stopped with an error.
     """
     count = given.get("decisions", DECISIONS)
     if not 1 <= count < 1 << 32:
@@ -51,11 +46,7 @@ def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_rep
 
 
 def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CAPACITY) -> Simulation:
-    """The simulation of a configuration, with a record of the decisions by keys of `OF_ROWS`.
-
-    Raises:
-        ConfigError: the configuration cannot run, or the routing's decisions cannot be recorded.
-    """
+    """The simulation of a configuration, with a record of the decisions by keys of `OF_ROWS`."""
     name = config.routing.name
     if registered("routing")[name]["facts"]["external"]:
         raise ConfigError(f"routing: '{name}' gets its decisions from Python, which knows them; record another routing")
@@ -74,12 +65,7 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
 
 
 def recorded(simulation: Simulation, count: int, report: Report = no_report) -> Rows:
-    """The transitions of the next `count` decisions, in the order of the decisions.
-
-    Raises:
-        CommandError: the routing makes too few decisions.
-        CoreError: the simulation stopped with an error.
-    """
+    """The transitions of the next `count` decisions, in the order of the decisions."""
     ring, first = Ring(simulation), simulation.decision_count
     pieces: list[Rows] = []
     found, chunk, last, seen = 0, _FIRST_CHUNK, simulation.now, first

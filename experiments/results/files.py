@@ -120,11 +120,7 @@ def read_result(directory: Path) -> dict[str, Any] | None:
 
 
 def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
-    """The columns of the table that a result's `files` names under `key`; None if the file does not exist.
-
-    Raises:
-        DamagedError: the file cannot be read, or does not match its checksum.
-    """
+    """The columns of the table that a result's `files` names under `key`; None if the file does not exist."""
     import pyarrow.parquet as pq
 
     if (path := check_table(result, directory, key)) is None:
@@ -136,11 +132,7 @@ def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[s
 
 
 def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
-    """The arrays of the npz file that a result's `files` names under `key`; None if the file does not exist.
-
-    Raises:
-        DamagedError: as `read_columns`.
-    """
+    """The arrays of the npz file that a result's `files` names under `key`; None if the file does not exist."""
     if (path := check_table(result, directory, key)) is None:
         return None
     with read_with_care(path):
@@ -148,11 +140,7 @@ def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[st
 
 
 def check_table(result: Mapping[str, Any], directory: Path, key: str) -> Path | None:
-    """The file that a result's `files` names under `key`; None if it does not exist.
-
-    Raises:
-        DamagedError: the file cannot be read, or does not match its checksum.
-    """
+    """The file that a result's `files` names under `key`; None if it does not exist."""
     name = result.get("files", {}).get(key)
     if name is None or not (directory / name).exists():
         return None

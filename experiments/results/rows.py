@@ -35,9 +35,6 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     `mapping.dilation`. A time series becomes columns of lists, such as `series.time_ns`, and so do the random
     bisections of a forwarding table. A matrix of messages becomes the columns of `pair_columns`. The column
     `port_input_buffer_flits` is derived from the number of VCs in `facts`.
-
-    Raises:
-        DamagedError: the result or one of the tables in the folder of the run is damaged.
     """
     with read_with_care(directory / RESULT_FILE):
         columns = flat(result)
@@ -93,10 +90,6 @@ def rows_in(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
 
     A labelled table has precedence, because its labels are stored nowhere else. Otherwise the results below the folder
     give the rows. A gathered table is read if there are no results.
-
-    Raises:
-        ConfigError: the table is of a newer version.
-        DamagedError: the table cannot be read.
     """
     table = directory / ROWS_FILE
     if is_labelled(table):
@@ -124,11 +117,7 @@ def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def is_labelled(path: Path) -> bool:
-    """Whether a table has labels of a command. A missing or damaged table has none, and may be replaced.
-
-    Raises:
-        ConfigError: it is of a newer version.
-    """
+    """Whether a table has labels of a command. A missing or damaged table has none, and may be replaced."""
     import pyarrow.parquet as pq
 
     try:
@@ -169,12 +158,7 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a Parquet table, in their order.
-
-    Raises:
-        ConfigError: the table is of a newer version.
-        DamagedError: the table cannot be read.
-    """
+    """The rows of a Parquet table, in their order."""
     import pyarrow.parquet as pq
 
     with read_with_care(path), open_plain(path) as file:

@@ -48,10 +48,6 @@ class Launcher:
             workers: Number of parallel runs elsewhere; None: as many as the cluster takes.
             folder: The folder of the results, which every machine must see.
             description: The name of the jobs.
-
-        Raises:
-            ConfigError: there is no cluster at the address.
-            CommandError: the launcher needs a package that is not installed, or Slurm is missing.
         """
         if not self.kind:
             with warm(most) as local:
@@ -100,23 +96,14 @@ def warm(most: int | None = None) -> Iterator[LocalExecutor]:
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
-    """The launcher that the words of a command line name, and the other words.
-
-    Raises:
-        hydra.errors.HydraException: the launcher or one of the keys does not exist; see `explain`.
-        CommandError: as `launcher_of_app`.
-    """
+    """The launcher that the words of a command line name, and the other words."""
     own = [word for word in words if _is_of_launcher(word)]
     launcher = launcher_of_app(compose_root("config", own, hydra=True)) if own else HERE
     return launcher, [word for word in words if word not in own]
 
 
 def launcher_of_app(config: DictConfig | None = None) -> Launcher:
-    """The launcher in a configuration with Hydra's own section; None: that of this process, a Hydra application.
-
-    Raises:
-        CommandError: the launcher belongs to another package, or Slurm is missing.
-    """
+    """The launcher in a configuration with Hydra's own section; None: that of this process, a Hydra application."""
     hydra = HydraConfig.get() if config is None else config.hydra
     # Unresolved, because the interpolations of Hydra's folders cannot be resolved here.
     settings: Any = OmegaConf.to_container(hydra.launcher, resolve=False)
@@ -133,11 +120,7 @@ def launcher_of_app(config: DictConfig | None = None) -> Launcher:
 
 
 def refuse_launcher() -> None:
-    """Refuse words about launchers in this process, which is a Hydra application for a single run.
-
-    Raises:
-        CommandError: the command line has such words.
-    """
+    """Refuse words about launchers in this process, which is a Hydra application for a single run."""
     if own := [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]:
         raise CommandError(
             f"{own[0]}: a single run uses this process; add -m to give the runs of a sweep to a launcher"

@@ -54,7 +54,6 @@ class LocalExecutor(Executor):
         self._threads.shutdown()
 
     def parts(self) -> Mapping[Any, float]:
-        """See `Executor`."""
         return {future: reports[-1] for future, reports in list(self._parts.items())}
 
     def _call(self, call: bytes, reports: list[float]) -> Any:

@@ -21,9 +21,6 @@ def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float]
     Among similar runs (`Kind.alike`), only the network of the run with the highest cost is built. With `check`, the
     network of the run with the lowest cost is built, too, and a run that cannot be built is an error. Otherwise its
     estimate is a process without a network, and the run reports its error later.
-
-    Raises:
-        ConfigError: a run cannot be built.
     """
     alike: dict[str, list[PlannedRun]] = {}
     for run in runs:

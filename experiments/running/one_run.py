@@ -172,11 +172,7 @@ def _peak_mb() -> float:
 
 
 def prepare(config: Config) -> Simulation:
-    """Build the network of `config`, and check everything that can be checked before cycle 0.
-
-    Raises:
-        ConfigError: the configuration cannot run.
-    """
+    """Build the network of `config`, and check everything that can be checked before cycle 0."""
     config = plain_of(config)
     require_policy_file(config["routing"])
     plot_formats(config)  # refuses an unknown one

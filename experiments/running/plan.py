@@ -62,9 +62,6 @@ class Kind(ABC):
 
         Returns:
             The bytes that the core allocates at the beginning, and the number of terminals.
-
-        Raises:
-            ConfigError: the configuration cannot run.
         """
         return 0, 1
 
@@ -79,15 +76,12 @@ class SimulationKind(Kind):
     root = SIMULATION
 
     def folder(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
         return run_id(_root_=plain)
 
     def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
         return finished(directory, config_hash(plain), __version__, results_version)
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """See `Kind`."""
         require_finished(execute(plain, directory, report))
 
     def cost(self, plain: Mapping[str, Any]) -> float:
@@ -98,14 +92,12 @@ class SimulationKind(Kind):
         return float((run["warmup_ns"] + run["measure_ns"]) * (0.1 + plain["traffic"]["load"]))
 
     def alike(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
         parts = [plain.get(section) for section in ("topology", "router", "routing", "failures")]
         workload = plain["workload"]
         names = [plain["traffic"]["name"], *(workload.get(key) for key in ("name", "target", "background"))]
         return json.dumps([*parts, names], default=str)
 
     def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
-        """See `Kind`."""
         facts = prepare(plain).facts()
         return int(facts["memory_estimate_bytes"]), int(facts["terminals"])
 
@@ -116,11 +108,9 @@ class TableKind(Kind):
     root = TABLE
 
     def folder(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
         return route_id(_root_=plain)
 
     def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
         return finished(directory, route_hash(plain), __version__)
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
@@ -130,12 +120,10 @@ class TableKind(Kind):
         obtain(OmegaConf.create(plain), directory, report, keep_refusals=True)
 
     def alike(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
         keys = ("topology", "failures", "engine", "demand", "flows", "file")
         return json.dumps([plain.get(key) for key in keys], default=str)
 
     def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
-        """See `Kind`."""
         from ..table_quality.one_table import channel_graph, files
 
         config = OmegaConf.create(plain)
@@ -164,7 +152,6 @@ class PlannedRun:
 
     @functools.cached_property
     def cost(self) -> float:
-        """See `Kind.cost`."""
         return self.kind.cost(self.plain)
 
 
@@ -177,11 +164,6 @@ def expand(common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory
             values is a run. Keys that change together are in `together`, a list of axes; a value of such an axis maps
             keys to their values. Blocks with `command: route` make forwarding tables and ignore `common`.
         directory: The parent of the folders of the runs.
-
-    Raises:
-        hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: an option or a key does not exist, or a
-            value has the wrong type.
-        ConfigError: the jobs of a workload do not fit the network, or a run asks for too many resources.
     """
     return [run for block in blocks for run in _of_block(common, block, directory)]
 

@@ -57,7 +57,6 @@ class RayExecutor(Executor):
         self._where = (str(Path.cwd()), str(Path(self._mark.name).resolve()))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """See `Executor`."""
         number = next(self._numbers)
         options = {"memory": int(min(self._given or kwargs.get("memory", 0.0), self._largest))}
         reference = self._remote.options(**options).remote(fn, args, *self._where, self._cpus, self._reports, number)
@@ -84,7 +83,6 @@ class RayExecutor(Executor):
         return {future: self._parts.get(number, 0.0) for future, (_, number) in list(self._active.items())}
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """See `concurrent.futures.Executor`."""
         references = [reference for reference, _ in list(self._active.values())]
         if references and cancel_futures:
             for reference in references:

@@ -85,12 +85,7 @@ def measure_steady(
 def check_steady(
     simulation: Simulation, precision: float, confidence: float, max_ns: float, warmup_ns: float, window_ns: float
 ) -> None:
-    """Check the arguments of `measure_steady`, which are also keys of the section `run`.
-
-    Raises:
-        ConfigError: names the key, its value and the valid values; or the links, the load or the pattern change
-            during the run.
-    """
+    """Check the arguments of `measure_steady`, which are also keys of the section `run`."""
     config = simulation.configuration()
     traffic = config.get("traffic", {})
     changing = {

@@ -68,7 +68,6 @@ class SubmititExecutor(Executor):
         return {}
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """See `concurrent.futures.Executor`."""
         while wait and not cancel_futures and self._active:
             time.sleep(_LOOK_SECONDS)
             self.parts()

@@ -12,13 +12,14 @@ import sys
 import traceback
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from types import FrameType
 
 
 def main() -> None:
     """Serve the command until it ends or sends SIGTERM. If it has died, the next report of a run raises an error."""
     connection = Connection(int(sys.argv[1]))
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)  # raises KeyboardInterrupt in the run, which cleans up
+        signal.signal(number, _stop)
     try:
         sys.path[:] = connection.recv()
         while True:
@@ -29,6 +30,15 @@ def main() -> None:
             connection.send_bytes(_answer(call, connection))
     except (EOFError, ConnectionError, KeyboardInterrupt):
         os._exit(130)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, so that a run cleans up. An import may lose the error, so the worker ends there."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            os._exit(130)
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def _answer(call: bytes, connection: Connection) -> bytes:

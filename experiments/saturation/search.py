@@ -74,7 +74,6 @@ class SaturationKind(ExtendedKind):
         return super().folder(plain).replace(f"_load{plain['traffic']['load']:g}_", "_")
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """See `Kind`."""
         require_writable(directory)
         settings, began = plain[KIND], time.process_time()
         bound = bound_of(plain)

@@ -48,11 +48,9 @@ class Saturation(Comparison):
         return searches
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
-        """See `Comparison`."""
         return with_brackets(self.compared(rows, points_of), rows, self.given["confidence"])
 
     def meaning(self, cells: Sequence[Cell]) -> str:
-        """See `Comparison`."""
         return meaning(cells, self.given["precision"], self.given["confidence"])
 
 

@@ -57,21 +57,13 @@ def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: b
 
 
 def channel_graph(config: DictConfig) -> ChannelGraph:
-    """The network of a configuration without its failed parts.
-
-    Raises:
-        ConfigError: the network cannot be built.
-    """
+    """The network of a configuration without its failed parts."""
     topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
     return ChannelGraph(topology, core_failures(config) or None, config.seed)
 
 
 def files(config: DictConfig, graph: ChannelGraph) -> tuple[Demand | None, Any]:
-    """The demand and the flows that a configuration names; None for a file that it does not name.
-
-    Raises:
-        ConfigError, OSError: a file is not valid or cannot be read.
-    """
+    """The demand and the flows that a configuration names; None for a file that it does not name."""
     demand = read_demand(config.demand, graph) if config.demand else None
     return demand, read_flows(config.flows, graph) if config.flows else None
 

@@ -42,11 +42,7 @@ class _PastHydraError(BaseException):
 
 
 def require_folder(name: str, directory: Path) -> None:
-    """Check the argument of the command `name` that takes a folder of runs.
-
-    Raises:
-        CommandError: it is not a folder. The message names the folder that was probably meant, or the studies here.
-    """
+    """Check the argument of the command `name` that takes a folder of runs."""
     if directory.is_dir():
         return
     key, equals, value = str(directory).partition("=")
@@ -103,11 +99,6 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     """Call the Hydra application of the command `name`, whose primary configuration is `root`.
 
     A command whose keys take lists instead of a sweep (`-m`) gives `lists`, a noun for its work.
-
-    Raises:
-        ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
-        CommandError: the command line has `-m`, and `lists` is given.
-        Exception: an error of the work.
     """
     if {"-h", "--help"} & set(sys.argv[1:]):
         words = [word for word in sys.argv[1:] if not word.startswith("-")]

@@ -14,11 +14,7 @@ _PLAIN = re.compile(r"(?!(true|false|null)$)[A-Za-z_/.][\w./-]*")
 def parse(
     words: Sequence[str], keys: Collection[str], options: Collection[str]
 ) -> tuple[list[Path], dict[str, str], set[str]]:
-    """The folders, the keys with their values (`y=p99`) and the options (`--help`, without dashes) of a command line.
-
-    Raises:
-        ConfigError: a key or an option is unknown, or a key has no value.
-    """
+    """Folders, keys with their values (`y=p99`) and options (`--help`, without dashes) of a command line."""
     folders: list[Path] = []
     given: dict[str, str] = {}
     chosen: set[str] = set()

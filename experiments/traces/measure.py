@@ -45,10 +45,6 @@ def facts_of(trace: Trace, loggops: Mapping[str, float] | None = None) -> dict[s
     """Everything that `flitgym trace info` prints; JSON can represent it.
 
     `loggops` has the parameters that differ from `loggops_parameters()`.
-
-    Raises:
-        ConfigError: A parameter is out of range.
-        CoreError: Ranks wait for each other forever.
     """
     program, model = trace.program, {**loggops_parameters(), **(loggops or {})}
     totals = program.totals()
@@ -75,11 +71,7 @@ def facts_of(trace: Trace, loggops: Mapping[str, float] | None = None) -> dict[s
 
 
 def finish_ns(program: Program, loggops: Mapping[str, float]) -> float:
-    """The end of the last rank on an ideal network. If all times of the model are zero, messages take no time.
-
-    Raises:
-        CoreError: Ranks wait for each other forever, or the end is beyond the end of simulated time.
-    """
+    """The end of the last rank on an ideal network. If all times of the model are zero, messages take no time."""
     simulation = _ideal(program, loggops, _COARSE_NS)
     end = simulation.facts()["end_of_time_cycles"]
     if not simulation.run_workload(end):

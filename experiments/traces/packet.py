@@ -72,10 +72,6 @@ def follow(config: DictConfig, packets: Sequence[str], max_ns: float) -> tuple[l
         packets: `<terminal>/<number>`, the packets of a terminal counted from 0, or `<terminal>@<time>`, the first
             packet that a terminal sends after a time, such as 20us; without a unit in ns.
         max_ns: The longest simulated time.
-
-    Raises:
-        ConfigError: the configuration cannot run, or a packet is invalid.
-        CoreError: a packet is not delivered in time.
     """
     try:
         has_record = "record" in registered("routing")[config.routing.name]["params"]

@@ -37,11 +37,7 @@ class Comparison:
         return every > 0 and (done % every == 0 or done == rounds)
 
     def prepare(self, directory: Path, identity: str, say: Callable[[str], None]) -> None:
-        """Measure the baselines. A file in the training's folder keeps their numbers, which never change.
-
-        Raises:
-            ConfigError: a baseline cannot route in this world.
-        """
+        """Measure the baselines. A file in the training's folder keeps their numbers, which never change."""
         if self._settings.every == 0:
             return
         path = directory / _FILE

@@ -63,10 +63,6 @@ class Training:
         """Write the policy, the figure and the result. Returns the result.
 
         The arguments are the layers, the parameters of `routing=policy`, the numbers by baseline, and the duration.
-
-        Raises:
-            CoreError: no decision received a reward.
-            OSError: a file cannot be written.
         """
         import torch
 
@@ -143,11 +139,7 @@ def trained_on(config: DictConfig) -> str:
 
 
 def read_training(directory: Path) -> dict[str, Any] | None:
-    """The content of a folder's `training.json`; None if there is none.
-
-    Raises:
-        DamagedError: the file cannot be read.
-    """
+    """The content of a folder's `training.json`; None if there is none."""
     path = directory / TRAINING_FILE
     if not path.is_file():
         return None

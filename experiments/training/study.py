@@ -35,29 +35,23 @@ class TrainingKind(Kind):
     root = Root("train", ("topology", "router", "traffic", "workload", "agent"), lambda config, words: None)
 
     def folder(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
         return train_id(_root_=OmegaConf.create(dict(plain)))
 
     def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
         return Training(OmegaConf.create(dict(plain)), directory).finished()
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """See `Kind`."""
         register_training(trainable())
         config = OmegaConf.create(plain)
         train(config, directory, lambda done: report("rounds", done / config.rounds), alone=False, words=words)
 
     def read(self, directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
         return read_training(directory)
 
     def cost(self, plain: Mapping[str, Any]) -> float:
-        """See `Kind`."""
         return float(plain["rounds"])
 
     def alike(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
         keys = ("topology", "router", "traffic", "workload", "worlds", "agent")
         return json.dumps([plain.get(key) for key in keys], default=str)
 
@@ -76,11 +70,7 @@ TRAININGS = TrainingKind()
 
 
 def gather_trainings(directory: Path) -> list[Path]:
-    """Write the rows, the table and the learning curves of every finished training below a folder; returns the files.
-
-    Raises:
-        DamagedError: a `training.json` cannot be read.
-    """
+    """Write rows, table and learning curves of every finished training below a folder; returns the files."""
     folders = [path.parent for path in sorted(directory.glob(f"**/{TRAINING_FILE}"))]
     rows = [training_row(result, folder) for folder in folders if (result := read_training(folder)) is not None]
     if not rows:

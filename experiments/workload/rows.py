@@ -24,9 +24,6 @@ def workload_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     * `groups.local_stall_ns`, `groups.local_bytes`, `groups.local_links`: lists over the groups;
     * `groups.global_stall_ns`, `groups.global_bytes`, `groups.global_links`: [from][to] over pairs of groups;
     * `blame.jobs`, `blame.wait_ns_per_packet`, `blame.stall_ns_per_packet`: [victim][culprit].
-
-    Raises:
-        DamagedError: the result or one of its tables is damaged, or the table of channels is missing.
     """
     flat = row(result, directory)
     channels = read_columns(result, directory, "channels")

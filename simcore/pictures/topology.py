@@ -62,9 +62,6 @@ def draw_topology(
         failures: The section `failures`, without events.
         title: Above the picture.
         seed: Draws random links and failures whose own seeds are not given.
-
-    Raises:
-        ConfigError: the network cannot be built. The message names the key.
     """
     whole = ChannelGraph(topology, None, seed)
     used = ChannelGraph(topology, failures, seed) if failures else whole

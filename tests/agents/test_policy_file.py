@@ -18,9 +18,7 @@ SHIPPED = [
     "dqn_universal",
     "flitgym",
     "search_jobs",
-    "search_universal",
 ]
-METADATA = load_policy(shipped_policy("dqn"))[1]
 
 
 def halves(data: bytes) -> tuple[dict[str, object], bytes]:

@@ -110,20 +110,6 @@ def test_warnings_of_a_result_become_python_warnings(small: Sequence[str]) -> No
         flitgym.simulate(*small)
 
 
-@pytest.mark.parametrize(
-    ("words", "values", "message"),
-    [
-        (["topology=dragonfly_73"], {}, r"topology: unknown name 'dragonfly_73'; did you mean 'dragonfly_72'"),
-        ([], {"traffic.load": 2}, r"traffic\.load: 2 is outside 0 \.\. 1"),
-        ([], {"traffic.load": np.eye(3)}, "traffic.load: a matrix belongs to traffic.file"),
-        ([3], {}, "3 is not an override"),
-    ],
-)
-def test_errors_name_the_key(words: list[str], values: dict[str, object], message: str, small: Sequence[str]) -> None:
-    with pytest.raises(flitgym.ConfigError, match=message):
-        flitgym.simulate(*small, *words, **values)  # type: ignore[arg-type]
-
-
 def test_the_sections_of_a_command_make_its_simulation(small: Sequence[str]) -> None:
     result = flitgym.simulate(*small, "routing=ugal_l", seed=5, **{"run.measure_ns": 1000})
     sections = flitgym.configuration(*small, "routing=ugal_l", seed=5)

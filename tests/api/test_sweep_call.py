@@ -143,21 +143,6 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
     assert runs[0].directory.parent.name == "sizes"
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"routing": ["minimal", "dim_war"]}, r"routing\.dim_war: does not run on topology 'dragonfly'"),
-        ({"routing": []}, "routing: the list is empty"),
-        ({"seeds": 0}, "seeds: 0 is neither a list of seeds nor their number"),
-        ({"study": "a/b"}, "study: 'a/b' is a path"),
-    ],
-)
-def test_bad_values_are_refused_before_the_first_run(values: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(flitgym.ConfigError, match=message):
-        flitgym.sweep(words(), results=tmp_path, progress=False, **values)
-    assert not list(tmp_path.rglob("result.json"))
-
-
 def test_progress_shows_the_number_of_runs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], small: Sequence[str]
 ) -> None:

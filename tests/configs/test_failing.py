@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR, compose, config_hash, core_failures, core_sections
 from flitgym.configs.training import register_training, training_hash, variation, world_sections
-from flitgym.simcore import ConfigError, Simulation, registered
+from flitgym.simcore import Simulation, registered
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
@@ -67,19 +66,6 @@ def test_what_the_core_takes() -> None:
     gone = Simulation(core_sections(compose([*SMALL, "failures.terminals=[0,5]"])))
     assert gone.facts()["terminals"] == 70
     assert gone.terminals()["name"][:5] == ["1", "2", "3", "4", "6"]
-
-
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("failures.links=1.5", "failures.links: 1.5 .*from 0 to below 1"),
-        ("failures.events=[3-5]", "failures.events: '3-5' is not LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or"),
-        ("failures.links=['0:2','0:3','0:4','0:5','0:6']", "no path from terminal 0 .* to terminal 2"),
-    ],
-)
-def test_wrong_values_are_told(word: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        Simulation(core_sections(compose([*SMALL, word])))
 
 
 def test_a_training_has_them_in_its_world() -> None:

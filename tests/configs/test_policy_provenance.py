@@ -46,8 +46,7 @@ def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_p
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced", "dqn_source", "flitgym"],
+    "name", ["dqn_dragonfly", "search_jobs", "dqn", "dqn_universal", "dqn_priced", "dqn_source", "flitgym"]
 )
 def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
     register_training(trainable())

@@ -4,10 +4,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
 from flitgym.configs import compose, config_hash, traces_of, workload_label
 from flitgym.configs.jobs import core_jobs
-from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
 DATA = Path(__file__).parents[1] / "data" / "traces" / "goal_binary"
@@ -72,16 +70,3 @@ def test_a_folder_counts_by_the_content_and_names_of_its_files(tmp_path: Path) -
     assert hashes(one) == hashes(two)
     (two / "rank.2.et").rename(two / "rank.3.et")
     assert not hashes(one) & hashes(two)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["workload.file=''"], r"workload\.file: name a trace"),
-        ([f"workload.file={DATA / 'perm64.bin'}", "workload.replicate=-1"], r"workload\.replicate: -1"),
-        ([f"workload.file={DATA / 'perm64.bin'}", "workload.replicate=4"], r"workload: .*'replicate' has no effect"),
-    ],
-)
-def test_refused_keys(words: list[str], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        jobs("workload=trace", *words)

@@ -13,7 +13,6 @@ nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def outputs(notebook: Any) -> list[Any]:

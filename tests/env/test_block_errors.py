@@ -1,4 +1,4 @@
-"""Errors of wrong or misplaced blocks in NumPy."""
+"""Values of blocks in NumPy that are not within their bounds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from env_blocks import columns_of, numpy_link
+from env_blocks import columns_of
 from env_scenes import TRIANGLE
-from flitgym.env import Asked, Feature, PacketBatch, PacketRoutingEnv, World, blocks
+from flitgym.env import Asked, Feature, PacketBatch, blocks
 from flitgym.simcore import ConfigError
 
 
@@ -50,31 +50,3 @@ def test_values_are_checked() -> None:
     ):
         with pytest.raises(ConfigError, match=words):
             collect_with(*values)  # type: ignore[arg-type]
-
-
-def test_names_are_checked() -> None:
-    for keywords, words in (
-        ({"observation": "progress+numpy_linc"}, "unknown block 'numpy_linc'; did you mean 'numpy_link'.*queues"),
-        ({"reward": "numpy_hop_dela"}, "unknown reward 'numpy_hop_dela'; did you mean 'numpy_hop_delay'.*job_slowdown"),
-    ):
-        for kind in (PacketBatch, PacketRoutingEnv):
-            with pytest.raises(ConfigError, match=words):
-                kind(world=TRIANGLE, **keywords)  # type: ignore[operator]
-    one = [Feature("one", 0, 1, "")]
-    for call, words in (
-        (lambda: blocks.observation("queues", one), "the core has 'queues'; these names are taken: path, progress"),
-        (lambda: blocks.observation("numpy_link", one)(print), r"'numpy_link' is taken by .*env_blocks\.numpy_link"),
-        (lambda: Feature("x", 2, 1, ""), r"'x' has low=2 and high=1"),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            call()
-    blocks.observation("numpy_link", [], [Feature("link", 0, 32, "see queues")])(numpy_link)  # a reloaded module
-
-
-def test_who_cannot_take_them_says_so() -> None:
-    with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is computed in Python .*use PacketBatch"):
-        PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
-    world = World(TRIANGLE)
-    for kind, name in (("observation", "numpy_link"), ("reward", "numpy_hop_delay")):
-        with pytest.raises(ConfigError, match=rf"'{name}' is computed in Python.*routing=policy.*Use PacketBatch"):
-            world.simulation({"name": "policy", kind: name}, 1)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from flitgym.env import PacketBatch, PacketRoutingEnv, Tables
-from flitgym.simcore import ConfigError
 
 WORLD = {"overrides": ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.3"]}
 SEEN = {"observation": "progress+queues+path", "slots": 4}
@@ -71,8 +70,3 @@ def test_an_environment_shows_what_a_batch_shows() -> None:
             np.testing.assert_array_equal(shown, row)
             shown = env.step(0)[0]
         batch.apply(np.zeros(batch._count, int))
-
-
-def test_an_observation_without_queues_is_refused() -> None:
-    with pytest.raises(ConfigError, match="has no feature of queues"):
-        PacketRoutingEnv(observation="progress+path", noise=0.1).reset()

@@ -4,13 +4,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from flitgym.agents.dqn import Config
 from flitgym.agents.learning.rollouts import Rollouts
 from flitgym.agents.networks import SlotScores
 from flitgym.env.experience.world import Mixture, World
-from flitgym.simcore import ConfigError
 
 SEEN = {"observation": "relative+relative_lost", "reward": "relative_delay", "slots": 4, "slots_by": "estimate"}
 SMALL = {"terminals_per_router": 1, "routers_per_group": 2, "global_ports": 1, "groups": 3, "name": "dragonfly"}
@@ -81,19 +79,3 @@ def test_composed_as_in_a_configuration():
     assert mixture.worlds[0] is mixture.worlds[1]
     assert list(mixture.episode_ns) == [None, None, 500]
     assert mixture.worlds[2].draw(1)["traffic"]["load"] == 0.1
-
-
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        ({}, ["the list is empty"]),
-        ({"a": {"override": []}}, ["worlds.a", "did you mean 'overrides'"]),
-        ({"a": {"overrides": ["topology=dragonfly_73"]}}, ["worlds.a", "dragonfly_72"]),
-        ({"a": {"share": 1.5}}, ["worlds.a.share", "1.5"]),
-    ],
-)
-def test_invalid_mixtures_are_refused(members: dict[str, Any], words: list[str]):
-    with pytest.raises(ConfigError) as refused:
-        Mixture.composed(members)
-    for word in words:
-        assert word in str(refused.value)

@@ -1,4 +1,4 @@
-"""One decision per step: Gymnasium's contract, masks, rewards, single packets, workloads, wrong arguments."""
+"""One decision per step: Gymnasium's contract, masks, rewards, single packets, and workloads."""
 
 import copy
 import warnings
@@ -237,21 +237,6 @@ def test_rules_of_the_background_decide() -> None:
         detours[rule] = env.simulation.statistics()["nonminimal_fraction"]
     assert detours["minimal"] == 0
     assert detours[last] > 0.8
-
-
-@pytest.mark.parametrize(
-    ("keywords", "words"),
-    [
-        ({"sloots": 8}, "unknown keyword 'sloots'; did you mean 'slots'"),
-        ({"control": "packet", "reward": "end_to_end_delay"}, "hop_delay"),
-        ({"episode_ns": 0.0}, "episode_ns: 0.0 is not a number within 1"),
-        ({"world": TRIANGLE, "overrides": []}, "give one"),
-        ({"world": World(TRIANGLE), "vary": {}}, "a World has its own vary"),
-    ],
-)
-def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        PacketRoutingEnv(**keywords)
 
 
 def test_a_world_that_asks_nothing_is_refused() -> None:

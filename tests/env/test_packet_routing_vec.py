@@ -130,11 +130,3 @@ def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode
             shown = tuple((observation, first[0][1]) for observation, _ in first)
     assert ends > 2 * K
     assert type(ours).metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-
-
-def test_options_and_modes_that_do_not_exist() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'SameStep'"):
-        PacketRoutingVecEnv(2, autoreset_mode="SameStp")
-    env = PacketRoutingVecEnv(2, world=TRIANGLE)
-    with pytest.raises(ConfigError, match="unknown option 'reset_mask'; there are no options"):
-        env.reset(options={"reset_mask": np.ones(2, bool)})

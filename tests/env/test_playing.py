@@ -35,17 +35,6 @@ def test_a_policy_file_plays_by_its_path() -> None:
     assert play(path, **WINDOW) == play(Path(path), **WINDOW) == play("dqn", **WINDOW)
 
 
-def test_policies_without_a_clear_meaning_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="name a policy file"):
-        play("policy", **WINDOW)
-    with pytest.raises(ConfigError, match=r"policy: .*mine\.safetensors: no such file"):
-        play(tmp_path / "mine.safetensors", **WINDOW)
-    later = tmp_path / "later.safetensors"
-    later.write_bytes(Path(shipped_policy("dqn")).read_bytes().replace(b"flitgym-policy-1", b"flitgym-policy-9"))
-    with pytest.raises(ConfigError, match="its format is 'flitgym-policy-9', this version reads flitgym-policy-1"):
-        play(later, **WINDOW)
-
-
 def test_a_policy_of_another_topology_gives_a_note() -> None:
     with pytest.warns(
         UserWarning, match=r"dqn_dragonfly\.safetensors was trained on the topology dragonfly, .* hyperx"

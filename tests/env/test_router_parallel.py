@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import RouterParallelEnv
-from flitgym.simcore import ConfigError, CoreError
+from flitgym.simcore import CoreError
 from gymnasium.utils.env_checker import data_equivalence
 from pettingzoo.test import parallel_api_test
 from pettingzoo.test.state_test import test_state_space as check_state_space
-
-ONE_PATH = {"topology": {"name": "graph", "links": [0, 1, 1, 2], "terminals_per_router": 2}, "traffic": "uniform"}
 
 
 def small(**keywords: Any) -> RouterParallelEnv:
@@ -173,16 +171,3 @@ def test_episodes_end() -> None:
     for step in range(100):
         *_, truncated, _ = traffic.step({})
         assert set(truncated.values()) == {step == 99}
-
-
-@pytest.mark.parametrize(
-    ("keywords", "words"),
-    [
-        ({"slot": 5}, "did you mean 'slots'"),
-        ({"decisions": "source", "relation": "omni_war"}, "routing.biased.decisions: source has no effect"),
-        ({"decisions": "source", "world": ONE_PATH}, "one path between any two routers, so a source has no choice"),
-    ],
-)
-def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        small(**keywords)

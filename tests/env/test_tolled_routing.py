@@ -8,7 +8,6 @@ import gymnasium
 import numpy as np
 import pytest
 from flitgym.env import TOLLED, PacketBatch, PacketRoutingEnv, Tables
-from flitgym.simcore import ConfigError
 from numpy.typing import NDArray
 
 WORLD = ["topology=hyperx_64", "traffic=bit_complement", "traffic.load=0.4"]
@@ -89,10 +88,3 @@ def test_the_reward_compares_the_slot_with_the_mean_of_the_candidates() -> None:
         differ += reward != 0
         _, info = env.reset()
     assert differ > 100
-
-
-def test_refusals() -> None:
-    with pytest.raises(ConfigError, match=r"needs a block that learns .*: q_values, relative_lost, .*relative_use"):
-        PacketRoutingEnv(overrides=WORLD, reward="relative_delay", observation="relative")
-    with pytest.raises(ConfigError, match="needs control=decision"):
-        PacketRoutingEnv(overrides=WORLD, control="all", **TOLLED)

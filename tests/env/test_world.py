@@ -1,9 +1,7 @@
 """Worlds: drawn by seed, and composed as by the commands."""
 
-import pytest
 from env_scenes import TRIANGLE
 from flitgym.env import World
-from flitgym.simcore import ConfigError
 
 
 def test_draws_repeat_and_differ() -> None:
@@ -24,26 +22,3 @@ def test_composed_world_is_that_of_the_command() -> None:
     assert (facts["terminals"], facts["cycle_ns"]) == (342, 1.28)
     assert world.draw(1)["traffic"]["load"] == 0.4
     assert set(world.sections) == {"topology", "router", "traffic"}
-
-
-@pytest.mark.parametrize(
-    ("overrides", "words"),
-    [
-        (["seed=3"], "'seed=3' is not a key of a world"),
-        (["traffic=unifrom"], "did you mean 'uniform'"),
-        (["workload=pair", "traffic.load=0.3"], "traffic.load"),
-    ],
-)
-def test_overrides_that_make_no_world(overrides: list[str], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        World.composed(overrides)
-
-
-def test_wrong_variations() -> None:
-    for vary, words in (
-        ({"trafic.load": [1]}, "is not a key of a section"),
-        ({"traffic.load": {"low": 2, "high": 1}}, "low <= high"),
-        ({"traffic.load": 0.3}, "takes a list"),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            World(TRIANGLE, vary)

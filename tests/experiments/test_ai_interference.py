@@ -33,17 +33,6 @@ def quick() -> Sequence[dict[str, Any]]:
     return [synthetic_row(run) for run in planned("ai_interference", "quick")]
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("preset", ["tiny", "quick", "full"])
-def test_plan(preset: str) -> None:
-    runs = planned("ai_interference", preset)
-    assert len({run.directory for run in runs}) == len(runs)
-    rows = [row({"jobs": {}, "cpu_seconds": 0.0, "config": run.plain}, run.directory) for run in runs]
-    assert len(plot.Study(rows).networks) == 4
-    pairs = {(plot.job_of(r, "target"), plot.job_of(r, "background")) for r in rows}
-    assert pairs == set(plot.PAIRS)
-
-
 def test_slowdowns_are_relative_to_the_target_alone() -> None:
     rows = quick()
     assert plot.Study(rows).slowdown("dragonfly", ("dense", "moe"), "par", "linear") == pytest.approx(1.5)

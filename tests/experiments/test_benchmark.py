@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Command
-from flitgym.configs import config_hash, explain
+from flitgym.configs import config_hash
 from flitgym.configs.composition import compose_root
 from flitgym.experiments.benchmarks.measures import SCORED, check_windows, measures
 from flitgym.experiments.benchmarks.records import Record, merged, read_records, sources_of, write_records
@@ -19,7 +19,7 @@ from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.results.rows import read_rows, row
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.simcore import ConfigError, __version__
+from flitgym.simcore import ConfigError
 
 TINY = """
 version: 3
@@ -62,23 +62,6 @@ def test_a_suite_is_read_from_a_file(tiny: Path) -> None:
     some = chosen(suite, ["small/uniform/*"])
     assert [t.name for t in some.tasks] == [t.name for t in suite.tasks if "uniform" in t.name]
     assert chosen(suite, None) == suite
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "parts"),
-    [
-        ("below: [0.2]", "belo: [0.2]", ["tasks[0]", "did you mean 'below'?"]),
-        ("above: [0.9]", "cold_start: [0.9]", ["tasks[0]", "need different windows"]),
-        ("workload: pair", "workload: pair, below: [0.1]", ["tasks[3].below", "jobs have no load"]),
-    ],
-)
-def test_a_file_that_is_not_a_suite_is_refused(tiny: Path, old: str, new: str, parts: list[str]) -> None:
-    assert old in TINY
-    tiny.write_text(TINY.replace(old, new, 1))
-    with pytest.raises(Exception, match="tiny") as failure:
-        load_suite(str(tiny))
-    for part in parts:
-        assert part in explain(failure.value)
 
 
 @pytest.mark.parametrize(
@@ -254,28 +237,6 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
 
 
 @pytest.mark.deep
-def test_results_of_another_core_or_configuration_are_named(
-    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words, table = (f"suite={tiny}", "tasks=[small/uniform/0.2]"), tiny.with_suffix(".csv")
-    play(tmp_path / "r", *words, "baselines=run", f"record={table}")
-    play(tmp_path / "r", *words)
-    assert "another core" not in capsys.readouterr().err
-    records = [replace(record, version="0.1.0+old.00000000") for record in read_records(table)]
-    write_records(table, records)
-    play(tmp_path / "r", *words)
-    assert (
-        f"another core than this one ({__version__}), so the numbers may differ (0.1.0+old." in capsys.readouterr().err
-    )
-    write_records(table, records[:2])
-    play(tmp_path / "r", *words)
-    assert "no results are recorded" in capsys.readouterr().err
-    write_records(table, [replace(record, config_hash="0" * 12) for record in records])
-    with pytest.raises(CommandError, match="these tasks of tiny-v3 have changed"):
-        play(tmp_path / "r", *words)
-
-
-@pytest.mark.deep
 def test_recording_keeps_the_lines_of_other_suites(
     tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,13 +268,6 @@ def test_without_policies_it_shows_the_records(tmp_path: Path, capsys: pytest.Ca
     assert "q_adaptive" in said.out
     assert "runs" not in said.err
     assert (tmp_path / "benchmark.md").stat().st_size > 5_000
-
-
-def test_help_lists_the_suites(command: Command) -> None:
-    done = command("benchmark")
-    assert done.returncode == 0
-    for name in available():
-        assert f"  {load_suite(name).id}: " in done.stdout
 
 
 def test_without_records_it_asks_for_policies(tiny: Path, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +47,6 @@ def test_a_sweep_leaves_a_table_a_picture_and_a_report(study: Path) -> None:
     assert "<figure>" not in report  # the curves replace the picture
 
 
-def test_finished_outputs_need_no_library(study: Path) -> None:
-    conclude(study)
-    code = (
-        "import sys; from pathlib import Path; from flitgym.experiments.conclusion.conclude import conclude\n"
-        "print(len(conclude(Path(sys.argv[1]))), [m for m in ('matplotlib', 'pyarrow', 'hydra', 'numpy') "
-        "if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(study)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "4 []"
-
-
 @pytest.mark.deep
 @pytest.mark.parametrize("change", ["run", "format"])
 def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
@@ -76,13 +63,6 @@ def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     # A picture of an earlier set of runs, or in a format that is no longer selected, is removed.
     pictures = {path.suffix for path in study.glob("sweep.*")}
     assert pictures == ({".pdf"} if change == "format" else {".png", ".svg"})
-
-
-def test_a_damaged_run_is_named_and_left_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / "par_0.4" / "result.json").write_text("{")
-    conclude(study)
-    assert "par_0.4/result.json is damaged" in capsys.readouterr().err
-    assert len(read_rows(study / "rows.parquet")) == 3
 
 
 # --- plot.format ---------------------------------------------------------------------------------------------------

@@ -1,17 +1,14 @@
-"""`flitgym list cost`: its counts against closed forms, the recorded numbers of the documentation, and its errors."""
+"""`flitgym list cost`: its counts against closed forms, and the recorded numbers of the documentation."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from conftest import Command
 from flitgym.configs import compose, core_sections
 from flitgym.experiments.evaluation.plan import policies_of
-from flitgym.experiments.hardware import table
 from flitgym.experiments.hardware.measure import cost_of, message_bytes, rows_of
-from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 ROOT = Path(__file__).parents[2]
 RUN = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.2", "run.warmup_ns=2000"]
@@ -70,19 +67,3 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     assert (par["policy"], eight["policy"]) == ("par", "eight")
     declared = eight["declared"]
     assert declared["weight_bytes"] == declared["weights"] + 5 * declared["biases"]
-
-
-@pytest.mark.parametrize(
-    ("words", "error", "said"),
-    [
-        (["topology=dragonfly_72"], CommandError, "routing: give at least one"),
-        (["routing=none.safetensors"], ConfigError, "none.safetensors: no such file"),
-        (["routing=par", "decisions=0", *RUN], ConfigError, "decisions=0: not a whole number from 1 on"),
-        (["routing=par", "topology=dragonfly_72", "traffic.load=0"], ConfigError, "no packet was delivered"),
-        (["routing=par", "topology=dragonfly_72", "workload=pair"], ConfigError, "leave the workload out"),
-    ],
-)
-def test_errors(words: list[str], error: type[Exception], said: str) -> None:
-    with pytest.raises(error) as caught:
-        table.run(words)
-    assert said in str(caught.value)

@@ -1,4 +1,4 @@
-"""`flitgym draw`: each link is drawn once, failed links are red, and errors name the argument."""
+"""`flitgym draw`: each link is drawn once, and failed links are red."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command
 from flitgym.configs import compose, core_failures
 from flitgym.experiments import draw
 from flitgym.experiments.plotting.loads import run_loads
@@ -119,23 +118,6 @@ def test_command_writes_pictures_that_do_not_change(tmp_path: Path, monkeypatch:
     assert files[0].read_bytes()[:4] == b"\x89PNG"
     (again,) = draw.draw(["topology=hyperx_64", "out=deep/again.svg"])
     assert again.read_bytes() == files[1].read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["topology=hyperx_64", "routing=minimal"], "'routing=minimal': valid words are topology="),
-        (["topology=hyperx_64", "out=picture.gif"], "picture.gif: the name of a picture ends with .png, .svg, .pdf"),
-        (["topology=hyperx_64", "failures.events=[0-1@20]"], "failures.events"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else " ".join(value),
-)
-def test_errors_name_the_argument(command: Command, words: list[str], message: str) -> None:
-    done = command("draw", *words)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 # Rails of two pods, each with an own group of spines; the cores join both groups.

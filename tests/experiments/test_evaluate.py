@@ -23,12 +23,10 @@ from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.tables import study_page
-from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
 SEEDS = (1, 2, 3, 4)
 UNIFORM = Scenario("uniform", "pattern", "uniform", {})
-PAIR = Scenario("pair", "workload", "pair", {})
 # Runs of milliseconds.
 SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
 
@@ -334,21 +332,6 @@ def test_the_oracle_is_found_before_its_runs(command: Command, tmp_path: Path) -
     again = command("evaluate", *arguments, "oracle=2")
     assert "oracle: 2 runs, 2 finished before" in again.stderr
     assert "evaluation: 12 runs, 12 finished before" in again.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["oracle=1"], "1 is not a number of candidates"),
-        (["oracle=2", "routings=[flitgym]"], "add a routing that plays no file"),
-        (["oracle=2", "routings=[{name: oracle, routing: ugal}]"], "give yours another name"),
-        (["oracle=2", "measure=regret"], "leave it out"),
-    ],
-)
-def test_a_wrong_oracle_is_refused(words: list[str], message: str, tmp_path: Path) -> None:
-    config = compose_root("evaluate", ["loads=[0.1]", *words])
-    with pytest.raises((CommandError, ConfigError), match=message):
-        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
 
 
 def test_workloads_alone_run_no_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from flitgym.configs.composition import compose_root
 from flitgym.experiments import reproduce
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
-from flitgym.experiments.plotting.jobs import TARGETS
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.running.sweep import PlannedRun
@@ -64,30 +63,6 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         "blame.jobs": jobs,
         **{f"blame.{kind}_ns_per_packet": np.full((len(jobs), len(jobs)), 20.0).tolist() for kind in ("wait", "stall")},
     }
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize(
-    ("preset", "count", "placements"),
-    [("quick", 3, (1, 12, 13)), ("one_placement", 6, (1,)), ("paper", 6, (1,)), ("paper_placements", 3, (1, 12, 13))],
-)
-def test_plan(preset: str, count: int, placements: Sequence[int]) -> None:
-    runs = planned("interference", preset)
-    # Targets x backgrounds, Halo3D alone, and the mixed workload, each with four routings, on every placement.
-    assert len(runs) == (len(TARGETS) * count + 2) * 4 * len(placements)
-    assert len({run.directory for run in runs}) == len(runs)
-    assert {run.plain["workload"]["placement_seed"] for run in runs} == set(placements)
-
-
-@pytest.mark.deep
-def test_paper_has_the_sizes_of_the_study() -> None:
-    for run in planned("interference", "paper"):
-        jobs = core_sections(run.plain)["workload"]["jobs"]
-        assert all(job["start_ns"] == 350000 for job in jobs)
-        if run.plain["workload"]["name"] == "mixed":
-            assert [job["ranks"] for job in jobs] == [140, 138, 140, 139, 256, 243]
-        else:
-            assert [job["ranks"] for job in jobs] == [512 if job["motif"] == "lulesh" else 528 for job in jobs]
 
 
 @pytest.mark.deep

@@ -12,7 +12,7 @@ from flitgym.experiments import trace
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.traces.packet import Life, follow, life_text, read_lives, reason
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 DRAGONFLY = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.35"]
 MANY = [f"{terminal}@{ns}" for terminal in range(0, 72, 3) for ns in (1500, 3000, 4500)]
@@ -89,19 +89,6 @@ def test_the_page_about_the_architecture_shows_what_the_command_prints() -> None
     words = ["packet", "packet=0/4", "topology=dragonfly_1056", "router=input_queued", "routing=minimal"]
     page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
     assert f"flitgym trace {' '.join(words)}\n```\n\n```text\n{trace.run(words)}\n```" in page
-
-
-@pytest.mark.parametrize(
-    ("words", "error", "message"),
-    [
-        (["packet=abc"], ConfigError, "packet=abc: write <terminal>/<number>"),
-        (["packet=72/0"], ConfigError, "terminal 72"),
-        (["packet=0/100", "max_ns=0.05us"], Exception, "not all are delivered after 50 ns"),
-    ],
-)
-def test_errors_name_the_packet(words: list[str], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        trace.run(["packet", "topology=dragonfly_72", *words])
 
 
 def test_timeline_of_a_packet(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`flitgym plot`: the drawn columns, the written files, and the messages about mistakes."""
+"""`flitgym plot`: the drawn columns and the written files."""
 
 import shutil
 from pathlib import Path
@@ -9,9 +9,7 @@ from flitgym.experiments import plot
 from flitgym.experiments.plotting import sweeps
 from flitgym.experiments.results.rows import ROWS_FILE, rows_below, write_rows
 from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
-from flitgym.simcore import ConfigError, CoreError
 from matplotlib.axes import Axes
 
 TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
@@ -96,25 +94,3 @@ def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str])
     assert listed["traffic.load"] == "0.1 to 0.4"
     assert listed["routing"] == "minimal, par"
     assert {"accepted_load", "packet_latency_mean_ns", "router.vcs", "seed"} <= set(listed)
-
-
-@pytest.mark.parametrize(
-    ("words", "error", "message"),
-    [
-        (["y=acepted_load"], ConfigError, r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"),
-        (["y=state_hash"], ConfigError, "y: the column 'state_hash' has no numbers"),
-        (["format=jpg"], ConfigError, "format: unknown format 'jpg'"),
-        (["another"], CommandError, "takes one folder, not 2"),
-    ],
-)
-def test_mistakes_are_refused(study: Path, words: list[str], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        plot.command([str(study), *words])
-
-
-def test_damaged_runs_are_named(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / "par_0.4" / "result.json").write_text("{")
-    with pytest.raises(CoreError, match="1 damaged runs are not shown"):
-        plot.command([str(study), "y=p99"])
-    assert "par_0.4/result.json is damaged" in capsys.readouterr().err
-    assert (study / "packet_latency_p99_ns_against_traffic.load.png").exists()

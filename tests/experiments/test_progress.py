@@ -56,16 +56,6 @@ def test_a_run_of_jobs_is_estimated_within_a_factor_of_three(monkeypatch: pytest
         assert (left is None) == (part < 0.1)
         assert left is None or 209 / 3 < now + left < 209 * 3
     assert announced(monkeypatch, list(PAIR)) == [pytest.approx(209, rel=0.3)]
-    # Ranks compute for 50 s before the first tenth; their last message in that time looks like a speed of 1,264 h.
-    computing = [
-        (0.0, 0.0),
-        (5.0, 0.05),
-        (10.0, 0.09),
-        (60.0, 0.09001),
-        *((60 + k, 0.09 + 0.005 * k) for k in range(4, 183)),
-    ]
-    (seconds,) = announced(monkeypatch, computing)
-    assert 242 / 3 < seconds < 242 * 3
 
 
 def test_the_lines_of_a_run_have_its_load_and_its_busiest_link(tmp_path: Path) -> None:

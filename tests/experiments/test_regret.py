@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.experiments.evaluation.cells import Cell, tidy
-from flitgym.experiments.evaluation.regret import cells_of, columns_of, is_uneven, means_of, pairs_of
+from flitgym.experiments.evaluation.regret import cells_of, columns_of, means_of, pairs_of
 from flitgym.experiments.results.rows import read_rows
 
 NAN = np.nan
@@ -57,13 +57,6 @@ def test_pairs_have_the_minimal_candidate_and_one_other() -> None:
     }
     seen = {tuple(pairs_of(given, np.random.default_rng(k))["mask"][0]) for k in range(20)}
     assert seen == {(True, True, False), (True, False, True)}
-
-
-def test_different_numbers_of_candidates_are_named() -> None:
-    ours = columns_of(labels())
-    more = {**ours, "candidates": ours["candidates"] + 2}
-    assert is_uneven(cells_of({("uniform", 0.1, "a"): [ours], ("uniform", 0.1, "b"): [more]}, 0.95))
-    assert not is_uneven(cells_of({("uniform", 0.1, "a"): [ours], ("uniform", 0.2, "b"): [more]}, 0.95))
 
 
 def test_cells_by_hop_add_up() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,6 @@ from flitgym.experiments.results.rows import ROWS_FILE, read_rows, rows_below, r
 from flitgym.simcore import ConfigError
 
 RESULT: dict[str, Any] = {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}}
-
-
-def full_disk(*arguments: Any) -> None:
-    raise OSError(28, "No space left on device")
-
-
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "result.json"
-    write_json(path, {"a": 1})
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match=r"No space left.*result\.json"):
-        write_json(path, {"a": 2})
-    assert json.loads(path.read_text()) == {"a": 1}
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_numbers_become_json(tmp_path: Path) -> None:

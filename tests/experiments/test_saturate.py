@@ -14,13 +14,12 @@ from flitgym.experiments.evaluation.bounds import bound_of, limits_of
 from flitgym.experiments.evaluation.cells import Cell, cells_of, tidy
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.study import Study, conduct
-from flitgym.experiments.evaluation.tables import in_markdown, tables_of
 from flitgym.experiments.plotting.drawing import distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.saturation import search
 from flitgym.experiments.saturation.search import bisect
-from flitgym.experiments.saturation.study import Saturation, meaning, points_of, with_brackets
+from flitgym.experiments.saturation.study import Saturation, points_of, with_brackets
 from flitgym.simcore import ChannelGraph
 from omegaconf import OmegaConf
 
@@ -370,13 +369,3 @@ def test_cells_and_figure() -> None:
     figure = draw(found, Saturation.panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["a", "b", "95 % interval, 1 to 2 seeds", "analytic bound"]
-
-
-def test_the_text_counts_different_searches() -> None:
-    """Three copies are one search, whose bracket is no interval over seeds."""
-    copies = [row("a", 0.333, 0.334, seed=k) | {"probe_latency_ns": [900.5, 30.1]} for k in (1, 2, 3)]
-    found = cells(copies)
-    assert "0.333 [0.333, 0.334]" in in_markdown(tables_of(found, "a")[0])
-    assert "Intervals: from the carried to the refused load of one search. accepted" in meaning(found, 0.01, 0.95)
-    several = [row("b", 0.4, 0.41), row("b", 0.42, 0.43, seed=2)]
-    assert "mean over 1 to 2 seeds" in meaning([*found, *cells(several)], 0.01, 0.95)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-from flitgym.experiments.running.sweep import RunFailedError, collect, expand, run_all
+from flitgym.experiments.running.sweep import expand, run_all
 
 
 def test_expand_crosses_groups_and_keys(small: Sequence[str], tmp_path: Path) -> None:
@@ -21,14 +20,6 @@ def test_overwrite_repeats_finished_runs(small: Sequence[str], tmp_path: Path) -
         run_all([run], "test", workers=1)
         stamps.append((run.directory / "result.json").stat().st_mtime_ns)
     assert stamps[0] < stamps[1]
-
-
-def test_failed_runs_are_named_and_the_others_can_be_collected(small: Sequence[str], tmp_path: Path) -> None:
-    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [7.0, 0.1]}}], tmp_path)
-    with pytest.raises(RunFailedError, match=r"load7_seed1.*load.*7") as failure:
-        run_all(runs, "test", workers=1, keep_going=True)
-    assert list(failure.value.failures) == [runs[0].directory]
-    assert list(collect(runs)) == [runs[1].directory]
 
 
 def test_runs_of_jobs_are_ordered_by_their_bytes(tmp_path: Path) -> None:

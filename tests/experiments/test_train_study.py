@@ -3,16 +3,12 @@
 import csv
 import json
 import math
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from flitgym.agents import trainable
-from flitgym.configs import explain
-from flitgym.configs.composition import compose_root
-from flitgym.configs.training import register_training, train_id
+from flitgym.configs.training import train_id
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.training.result import objective
@@ -114,27 +110,3 @@ def test_objective() -> None:
     # Without baselines, the objective is the negative mean reward of the last tenth of the rounds.
     assert objective(rows, {}) == pytest.approx(19.5)
     assert objective([{"round": 1, "reward": None}], {}) == math.inf
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["worlds=interference"], "agent: unknown key 'relation'.*agent=policy_search"),
-        (["worlds=universal", "agent=policy_search"], "agent: unknown key 'networks'.*agent=dqn"),
-    ],
-)
-def test_a_preset_of_worlds_names_the_agents_that_it_is_for(words: list[str], said: str) -> None:
-    register_training(trainable())
-    with pytest.raises(Exception) as raised:  # noqa: PT011 - Hydra chooses the type of the exception
-        compose_root("train", words)
-    assert re.search(said, explain(raised.value)), explain(raised.value)
-
-
-def test_a_preset_of_worlds_includes_the_keys_of_its_base() -> None:
-    register_training(trainable())
-    config, before = (
-        compose_root("train", [f"worlds={name}", "agent=policy_search"])
-        for name in ("universal_prices", "universal_search")
-    )
-    assert list(config.worlds) == [*before.worlds, "hyperx_cube"]
-    assert config.agent.tolls == ["lost", "backlog", "hops"] != before.agent.tolls

@@ -1,4 +1,4 @@
-"""Workloads on the command line: the files of a run of jobs, its errors, and jobs that do not end."""
+"""Workloads on the command line: the files of a run of jobs, and jobs that do not end."""
 
 import json
 from pathlib import Path
@@ -122,30 +122,6 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
     assert 0 < mapping["mean_congestion_bytes"] <= mapping["worst_congestion_bytes"]
     (row,) = read_rows(tmp_path / "results" / "default" / "rows.parquet")
     assert row["mapping.dilation"] == mapping["dilation"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 73}]"], ["73 ranks", "72 terminals"]),
-        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 8, byts: 8}]"], ["byts", "did you mean 'bytes'"]),
-        (
-            ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
-            ["terminal 2", "twice"],
-        ),
-        (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),
-        (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:3", "cycle:"]),
-    ],
-)
-def test_bad_input_is_refused_in_one_message(
-    command: Command, tmp_path: Path, arguments: list[str], parts: list[str]
-) -> None:
-    done = command("simulate", *SMALL, *arguments)
-    assert done.returncode in (1, 2)
-    assert "Traceback" not in done.stderr
-    for part in parts:
-        assert part in done.stderr.splitlines()[-1]
-    assert not list(tmp_path.glob("results/*/*/*"))
 
 
 def test_a_deadlock_is_reported(command: Command, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""AICB workloads: bytes per group by an independent sum, the groups of ranks, the order of a step, and bad files."""
+"""AICB workloads: bytes per group by an independent sum, the groups of ranks, and the order of a step."""
 
 from collections import Counter
 from pathlib import Path
@@ -128,25 +128,3 @@ def test_the_number_of_ranks(tmp_path: Path) -> None:
     huge = workload(tmp_path / "huge.txt", *[layer] * 50, ranks=1 << 20)
     with pytest.raises(ConfigError, match=r"huge\.txt: .*operations.*use fewer ranks"):
         read_trace(huge, options=TraceOptions(collective="auto"))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("ALLREDUCE", "ALLREDUX"), r"line 3: unknown collective 'ALLREDUX'; valid: NONE, ALLREDUCE"),
-        ((" 64 ", " -64 "), r"line 3: '-64' is not a whole number"),
-        ((" 64 ", " "), r"line 3: a layer has 12 fields .*this line has 11"),
-        (("\n1\n", "\n2\n"), r"line 2 announces 2 layers, but 1 lines follow"),
-        (("HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_DLRM"), r"line 1: the strategy HYBRID_DLRM needs"),
-        (("pp: 1", "pp: 0"), r"line 1: pp is 0"),
-        (("checkpoints: 0", "checkpoints: 1 7"), r"line 1: there is no layer 7"),
-        (("initiates: 0", "initiates: 1 0"), r"line 1: layer 0 starts a recomputation"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, change: tuple[str, str], message: str) -> None:
-    path = workload(tmp_path / "w.txt", "a -1 10 ALLREDUCE 64 10 NONE 0 1 NONE 0 0", tp=2)
-    text = path.read_text()
-    assert change[0] in text
-    path.write_text(text.replace(*change, 1))
-    with pytest.raises(ConfigError, match=rf"w\.txt: {message}"):
-        read_trace(path)

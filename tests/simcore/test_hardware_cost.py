@@ -12,10 +12,9 @@ from flitgym.simcore._policy_file import load_policy
 HYPERX = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}
 
 
-@pytest.mark.parametrize("name", ["dqn_priced", "dqn", "search_universal"])
 @pytest.mark.parametrize("weights", ["float32", "8bit"])
-def test_a_policy(name: str, weights: str) -> None:
-    path, candidates = shipped_policy(name), 5.5
+def test_a_policy(weights: str) -> None:
+    path, candidates = shipped_policy("dqn_priced"), 5.5
     simulation = Simulation(config({"name": "policy", "path": path, "weights": weights}))
     seam, layers = simulation.seam(), load_policy(path)[0]
     general, own = len(seam["general"]), len(seam["per_slot"])

@@ -61,13 +61,3 @@ def test_presets_of_plugins_are_accepted(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("FLITGYM_PLUGINS", "none")
     with pytest.raises(ConfigError, match="unknown name 'fat_tree_16'"):
         ChannelGraph("fat_tree_16")
-
-
-def test_an_unknown_name_is_refused() -> None:
-    sections = {"topology": "dragonfly_73", "routing": "minimal", "traffic": "uniform"}
-    with pytest.raises(ConfigError, match=r"unknown name 'dragonfly_73' \(did you mean 'dragonfly_72'\?\)") as e:
-        Simulation(sections)
-    assert "valid names: dragonfly, " in str(e.value)
-    assert "presets: " in str(e.value)
-    with pytest.raises(ConfigError, match=r"router: unknown name 'sc2' \(did you mean 'sc22'"):
-        Simulation({**sections, "topology": "dragonfly_72", "router": "sc2"})

@@ -1,4 +1,4 @@
-"""Forwarding tables and flows from files: written files are read back, and invalid files are refused."""
+"""Forwarding tables and flows from files: written files are read back."""
 
 import gzip
 import re
@@ -137,32 +137,6 @@ def test_dumps_of_a_subnet_manager(text: str, tmp_path: Path) -> None:
     table.save_dump(tmp_path / "again")
     written = (tmp_path / "again").read_text()
     assert all(line in written for line in DUMP.splitlines() if "Channel Adapter" in line)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (
-            "0x0006 002 # Channel Adapter portguid 0x0000000000200005: 'host c'\n6 lids dumped\n",
-            "",
-            ["right", "line 9"],
-        ),
-        (DUMP[DUMP.rindex("0x0005") :], "", ["top", "LID 0x0004", "cut short"]),
-        ("0x0005 001 # Channel Adapter portguid 0x0000000000200003: 'host b'\n", "", ["right", "no line", "host b"]),
-        ("'host c'", "'host d'", []),  # identified by the switch that it is connected to
-        ("0x0004 001", "0x0004 002", ["another network", "host a", "left"]),
-    ],
-)
-def test_dumps_with_a_flaw_are_refused_by_name(old: str, new: str, words: list[str], tmp_path: Path) -> None:
-    graph = ring_of_three(tmp_path)
-    assert old in DUMP
-    (tmp_path / "dump").write_text(DUMP.replace(old, new))
-    if not words:
-        ForwardingTable.load(tmp_path / "dump", graph)
-        return
-    with pytest.raises(ConfigError) as error:
-        ForwardingTable.load(tmp_path / "dump", graph)
-    assert all(word in str(error.value) for word in words), str(error.value)
 
 
 def test_a_list_with_its_service_levels(tmp_path: Path) -> None:

@@ -119,11 +119,7 @@ def engines(found: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def patterns(rows: Sequence[Row]) -> dict[str, Throughput]:
-    """The simulated patterns by network.
-
-    Raises:
-        ValueError: a simulated engine has no table.
-    """
+    """The simulated patterns by network."""
     tables, found = tables_of(rows), {network: list[tuple[float, float]]() for network in NETWORKS}
     for row in rows:
         network, engine = str(row["study"]), str(row.get("routing.engine"))

@@ -47,11 +47,7 @@ Cases = dict[str, dict[str, NDArray[np.float64]]]
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
-    """Every figure of the study, by file name.
-
-    Raises:
-        ValueError: a figure lacks a row.
-    """
+    """Every figure of the study, by file name."""
     jobs = Jobs(rows)
     return {name: figure(jobs, *further) for name, (figure, further, _) in FIGURES.items()}
 

@@ -46,11 +46,7 @@ class Jobs:
         self.placements = sorted(self._runs.values("placement"))
 
     def runs(self, case: Case, routing: str) -> list[Row]:
-        """The runs of a case.
-
-        Raises:
-            ValueError: a placement has none.
-        """
+        """The runs of a case."""
         return [self._runs.at(case=case, routing=routing, placement=one)[0] for one in self.placements]
 
     def pair(self, target: str, background: str, routing: str) -> list[Row]:
