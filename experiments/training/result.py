@@ -1,4 +1,4 @@
-"""The results of a training: the policy, `training.json`, the figure, and a number that a sweeper can minimise."""
+"""The results of a training: the policy and its card, `training.json`, the figure, and a number for a sweeper."""
 
 import json
 import math
@@ -19,11 +19,13 @@ from ...simcore import CoreError, __version__
 from ...simcore.plugins import mentioned, versions
 from ..results.files import read_with_care, write_json
 from ..results.rows import row as row_of
+from ..terminal.tables import markdown_table
 from .comparison import COMPARED, LATENCY
 from .tracking import PROGRESS_FILE, read_progress
 
 POLICY_FILE = "policy.safetensors"
 TRAINING_FILE = "training.json"
+CARD_FILE = "card.md"
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class Training:
 
         row = training_row(result, self.directory)
         draw({str(self.config.agent.name): [row]}, self.directory / "training")
+        (self.directory / CARD_FILE).write_text(card(self.config, routing, result, trained_by.get("trained_by", "")))
         write_json(self.directory / TRAINING_FILE, result)  # last, because it marks a complete training
         return result
 
@@ -133,13 +136,34 @@ def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     return flat
 
 
-def trained_on(config: DictConfig) -> str:
-    """The kind of network that a policy was trained on; `any` if there were several kinds."""
+def kinds_of(config: DictConfig) -> list[str]:
+    """The kinds of networks of a training."""
     members = mixture(config)
     if members is None:
-        return str(config.topology.name)
-    kinds = {str(world.sections["topology"]["name"]) for world in Mixture.composed(members).worlds}
-    return kinds.pop() if len(kinds) == 1 else "any"
+        return [str(config.topology.name)]
+    return sorted({str(world.sections["topology"]["name"]) for world in Mixture.composed(members).worlds})
+
+
+def trained_on(config: DictConfig) -> str:
+    """The kind of network that a policy was trained on; `any` if there were several kinds."""
+    kinds = kinds_of(config)
+    return kinds[0] if len(kinds) == 1 else "any"
+
+
+def card(config: DictConfig, routing: Mapping[str, Any], result: Mapping[str, Any], command: str) -> str:
+    """The training, inputs, numbers and limits of a policy, to publish beside its file."""
+    kinds, played = kinds_of(config), comparisons(result)
+    rows = {
+        "trained by": f"`{command}`" if command else "a program in Python",
+        "trained on": ", ".join(f"`{kind}`" for kind in kinds),
+        "made of": f"{result['rounds']} rounds of `{result['agent']}`, {result['decisions'] or 0:,.0f} decisions",
+        "version": f"{result['version']}, training {result['training_hash']}",
+        "inputs": f"`{routing['observation']}` of {routing['slots']} slots, `{routing.get('relation', 'widest')}`",
+        "plays on": f"{trained_on(config)} of any size",
+        "limits": "one training with one seed; `flitgym benchmark suite=quick` has its scores on other networks",
+    }
+    table = markdown_table(("policy", POLICY_FILE), [list(row) for row in rows.items()], left=("policy", POLICY_FILE))
+    return f"# Card of a policy\n\n{table}" + "".join(f"\n- {line}" for line in played) + "\n" * bool(played)
 
 
 def read_training(directory: Path) -> dict[str, Any] | None:
@@ -180,15 +204,20 @@ def summary(result: Mapping[str, Any], directory: Path) -> str:
     """A summary of a training for the terminal."""
     shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
     made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
-    lines = [f"{shown / POLICY_FILE}: {made}"]
-    baselines, last = result["baselines"], result["last"]
-    for key in (key for key in last if key.startswith(COMPARED)):
-        what, label = key.rsplit("@", 1)
-        parts = [f"{name} {_ns(values.get(key))}" for name, values in {"policy": last, **baselines}.items()]
-        title = f"load {label}: mean latency" if what == LATENCY else f"{label}: mean communication time"
-        lines.append(f"  {title} in ns: " + ", ".join(parts))
+    lines = [f"{shown / POLICY_FILE}: {made}", *(f"  {line}" for line in comparisons(result))]
     lines.append(f"use it: flitgym simulate topology=... routing={shown / POLICY_FILE}")
     return "\n".join(lines)
+
+
+def comparisons(result: Mapping[str, Any]) -> list[str]:
+    """The last numbers of the policy and of the baselines, a line per load or job."""
+    lines, last = [], result["last"]
+    for key in (key for key in last if key.startswith(COMPARED)):
+        what, label = key.rsplit("@", 1)
+        parts = [f"{name} {_ns(values.get(key))}" for name, values in {"policy": last, **result["baselines"]}.items()]
+        title = f"load {label}: mean latency" if what == LATENCY else f"{label}: mean communication time"
+        lines.append(f"{title} in ns: " + ", ".join(parts))
+    return lines
 
 
 def _ns(value: float | None) -> str:

@@ -76,13 +76,29 @@ def test_a_life_is_the_log_in_ns_and_following_changes_nothing() -> None:
     assert text[-1].split()[0] == f"{life.events[-1].ns - life.events[0].ns:,.1f}"
 
 
+@pytest.mark.parametrize(
+    "words", ["topology=hyperx_64 routing=dim_war", "topology=hyperx_64 routing=ugal", "topology=slim_fly routing=ugal"]
+)
+def test_the_candidate_of_least_weight_is_taken(words: str) -> None:
+    config = compose([*words.split(), "traffic.load=0.6"])
+    lives, _ = follow(config, [f"{terminal}@2000" for terminal in range(12)], 1e6)
+    detours = 0
+    for event in (event for life in lives for event in life.events if event.candidates):
+        weights = {candidate.weight for candidate in event.candidates}
+        (taken,) = (candidate for candidate in event.candidates if candidate.taken)
+        assert taken.weight == pytest.approx(min(weights))
+        assert f"its weight of {taken.weight:g} is the lowest" in reason(event.candidates, config.routing)
+        detours += taken.weight != event.candidates[0].weight
+    assert detours > 0
+
+
 def test_a_routing_without_weights_shows_queues() -> None:
-    config = compose(["topology=hyperx_64", "routing=dim_war", "traffic.load=0.6"])
+    config = compose(["topology=hyperx_64", "routing=minimal_adaptive", "traffic.load=0.6"])
     (life,), _ = follow(config, ["5@2000"], 1e6)
     decisions = [event.candidates for event in life.events if event.candidates]
     assert decisions
     assert all(math.isnan(candidate.weight) for candidates in decisions for candidate in candidates)
-    assert "dim_war declares no weights" in "\n".join(life_text(life, config.routing))
+    assert "minimal_adaptive declares no weights" in "\n".join(life_text(life, config.routing))
 
 
 def test_the_page_about_the_architecture_shows_what_the_command_prints() -> None:

@@ -54,9 +54,7 @@ def test_gaps_are_computation_and_requests_overlap_it(tmp_path: Path) -> None:
     calls.call(0, gap=4)
     read = calls.read()
     assert read.format == "otf2"
-    assert {**read.program.totals(), "operations": 0} == {
-        **{"messages": 4, "bytes": 96, "receives": 4, "calc_ns": 11_000, "operations": 0}
-    }
+    assert {"messages": 4, "bytes": 96, "receives": 4, "calc_ns": 11_000}.items() <= read.program.totals().items()
     assert finish_ns(read.program) == 3000 + 1000 + 1000 + 4000  # 3 us of computation hide the first message
 
 

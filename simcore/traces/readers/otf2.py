@@ -6,21 +6,25 @@ Eschweiler et al., "Open Trace Format 2", ParCo 2011. The sizes of collectives a
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from ..._core import ConfigError, collective_algorithms
+from ..._core import ConfigError
 from ..._program import RECEIVE, SEND
 from ..builder import ProgramBuilder
-from ..expansion import DIRECT, Template, exchange
 from ..files import begin_of, trace_files
 from ..reader import Reader, Trace, TraceOptions
 
+_CALLS = ("MpiSend", "MpiIsend", "MpiRecv", "MpiCollectiveEnd")
 _REQUESTS = ("MpiIsend", "MpiIrecvRequest", "NonBlockingCollectiveRequest")
 _COMPLETIONS = ("MpiIsendComplete", "MpiIrecv", "NonBlockingCollectiveComplete")
-_CALLS = ("MpiSend", "MpiIsend", "MpiRecv", "MpiCollectiveEnd")
 _OTHERS = ("Enter", "Leave", "MpiCollectiveBegin", "MpiRequestTest", "MpiRequestCancelled")
+_UNEQUAL = ("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw")
+_TAG = 1 << 40  # of the messages of unequal collectives; MPI has 32 bits
+_NOTES = (
+    "The time between two MPI calls is a computation, and the time inside a call is simulated.",
+    "MPI_Scatterv, MPI_Alltoallv and MPI_Alltoallw send equal parts, because the trace has only their sums.",
+)
 
 
 class _Player:
@@ -47,39 +51,29 @@ class _Player:
                 if kept:
                     self.events[self.rank_of[location]].append(event)
         self.builder = ProgramBuilder(len(ranks), options.collective, self._place, size_scale=options.size_scale)
-        # The event with peer and size by rank and number of the event that starts the operation.
-        self.started: dict[tuple[int, int], Any] = {}
-        self.call: dict[tuple[int, int], tuple[Any, int]] = {}  # communicator and number of a collective
-        self.bytes: dict[tuple[Any, int], dict[int, tuple[int, int]]] = defaultdict(dict)  # sent, received by rank
-        for rank in range(len(ranks)):
-            self._start(rank)
 
     def _place(self, rank: int, at: int) -> str:
         event = self.events[rank][at]
         return f"{self.anchor}: rank {rank}: {type(event).__name__} at time {event.time}"
 
-    def _start(self, rank: int) -> None:
-        waiting, number = dict[int, int](), Counter[Any]()
+    def _started(self, rank: int) -> dict[int, Any]:
+        """The event with peer and size of each operation, by the number of the event that starts it."""
+        found, waiting = dict[int, Any](), dict[int, int]()
         for at, event in enumerate(self.events[rank]):
             kind = type(event).__name__
             if kind in _CALLS:
-                self.started[rank, at] = event
+                found[at] = event
             elif kind in _REQUESTS:
                 waiting[event.request_id] = at
             elif kind in _COMPLETIONS and event.request_id in waiting:
-                self.started[rank, waiting.pop(event.request_id)] = event
-        for at in range(len(self.events[rank])):
-            event = self.started.get((rank, at))
-            if event is not None and hasattr(event, "collective_op"):
-                self.call[rank, at] = event.communicator, number[event.communicator]
-                self.bytes[self.call[rank, at]][rank] = event.size_sent, event.size_received
-                number[event.communicator] += 1
+                found[waiting.pop(event.request_id)] = event
+        return found
 
     def play(self, rank: int) -> None:
         """Add the operations of a rank. The operations of a call start together, and the call waits for them."""
         self.builder.begin(rank)
         now, ended, pending = list[int](), list[int](), dict[int, int]()
-        depth, clock = 0, None
+        started, depth, clock = self._started(rank), 0, None
         for at, event in enumerate(self.events[rank]):
             kind = type(event).__name__
             if kind not in (*_REQUESTS, *_COMPLETIONS, *_CALLS, *_OTHERS):
@@ -87,7 +81,7 @@ class _Player:
             if depth == 0 and clock is not None and (ns := round((event.time - clock) * self.tick_ns)) > 0:
                 now = [self.builder.calc(ns, now, place=at)]
             depth += {"Enter": 1, "Leave": -1}.get(kind, 0)
-            op = self._operation(rank, at, now) if (rank, at) in self.started else None
+            op = self._operation(rank, at, started[at], now) if at in started else None
             if op is not None and kind in _REQUESTS:
                 pending[event.request_id] = op
             elif op is not None:
@@ -99,49 +93,44 @@ class _Player:
                 ended = []
             clock = event.time
 
-    def _operation(self, rank: int, at: int, now: list[int]) -> int | None:
-        event = self.started[rank, at]
-        if not hasattr(event.communicator, "group"):
-            raise ConfigError(f"{self._place(rank, at)}: an inter-communicator cannot be played")
+    def _operation(self, rank: int, at: int, event: Any, now: list[int]) -> int | None:
         # MPI_COMM_SELF has no list of members.
         ranks = tuple(self.rank_of[each] for each in event.communicator.group.members) or (rank,)
         group = self.builder.group(ranks)
-        if (rank, at) not in self.call:
-            kind, peer = (SEND, event.receiver) if hasattr(event, "receiver") else (RECEIVE, event.sender)
-            size, tag = event.msg_length, event.msg_tag
-            return self.builder.message(kind, ranks[peer], size, tag, now, context=group, place=at)
+
+        def message(kind: int, peer: int, size: int, tag: int = _TAG) -> int:
+            return self.builder.message(kind, peer, size, tag, now, context=group, place=at)
+
+        if hasattr(event, "receiver"):
+            return message(SEND, ranks[event.receiver], event.msg_length, event.msg_tag)
+        if hasattr(event, "sender"):
+            return message(RECEIVE, ranks[event.sender], event.msg_length, event.msg_tag)
         name = str(event.collective_op).rpartition(".")[2].lower()
-        name = {"exscan": "scan", "reduce_scatter_block": "reduce_scatter"}.get(name, name)
-        sizes = [self.bytes[self.call[rank, at]].get(member, (0, 0)) for member in ranks]
         root = event.root if event.root < len(ranks) else 0  # a large number: there is no root
-        if name in DIRECT or name in collective_algorithms():
-            return self.builder.collective(name, _bytes(name, sizes), group, now, root=root, place=at)
-        if name.endswith(("v", "w")):
-            own = _varying(name, sizes, root, ranks.index(rank))
-            return self.builder.collective(name, 0, group, now, place=at, own=own)
-        return None  # makes or frees a communicator, a window or a file
+        if name in _UNEQUAL:
+            others, top = [each for each in ranks if each != rank], [ranks[root]]
+            to, by = (others, others) if name[0] == "a" else ([], others) if rank == top[0] else (top, [])
+            to, by = (by, to) if name == "scatterv" else (to, by)
+            part = event.size_sent // (1 if name == "gatherv" else len(ranks))
+            parts = [message(RECEIVE, peer, 0) for peer in by] + [message(SEND, peer, part) for peer in to]
+            return self.builder.join(parts) if parts else None
+        bytes_ = _bytes(name, event.size_sent, event.size_received, len(ranks))
+        if bytes_ is None:
+            return None
+        name = {"exscan": "scan", "reduce_scatter_block": "reduce_scatter"}.get(name, name)
+        return self.builder.collective(name, bytes_, group, now, root=root, place=at)
 
 
-def _bytes(name: str, sizes: list[tuple[int, int]]) -> int:
-    """Size of a collective as `Expansion.of` defines it."""
-    most = max(sent for sent, _ in sizes)
-    if name in ("allgather", "allreduce", "alltoall"):
-        return most // len(sizes)
-    if name in ("barrier", "reduce_scatter"):
-        return max(most, name == "barrier")
-    return min((size for pair in sizes for size in pair if size), default=0)  # of a member other than the root
-
-
-def _varying(name: str, sizes: list[tuple[int, int]], root: int, me: int) -> Template:
-    def between(source: int, to: int) -> int:
-        if name == "gatherv":
-            return sizes[source][0] if to == root else 0
-        if name == "scatterv":
-            return sizes[to][1] if source == root else 0
-        return sizes[source][0] // len(sizes)
-
-    members = range(len(sizes))
-    return exchange([between(me, k) for k in members], [between(k, me) for k in members], me)
+def _bytes(name: str, sent: int, received: int, members: int) -> int | None:
+    """Size of a collective as `Expansion.of` defines it; None: it makes or frees a communicator, a window or a file."""
+    others = max(members - 1, 1)
+    return {
+        **dict.fromkeys(("bcast", "scatter"), received or sent // others),  # the root, in place
+        **dict.fromkeys(("reduce", "gather"), sent or received // others),
+        **dict.fromkeys(("allgather", "allreduce", "alltoall"), sent // members),
+        **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), sent),
+        **{"barrier": 1, "scan": (sent + received) // (members + 1), "exscan": (sent + received) // others},
+    }.get(name)
 
 
 def _recognises(begin: bytes) -> bool:
@@ -164,11 +153,7 @@ def _read(path: Path, options: TraceOptions) -> Trace:
     for rank in range(len(player.events)):
         player.play(rank)
     counts = {"ranks": len(player.events), **player.builder.counts()}
-    notes = (
-        "The time between two MPI calls is a computation, and the time inside a call is simulated.",
-        "MPI_Alltoallv and MPI_Alltoallw send equal parts, because the trace has only the sums.",
-    )
-    return Trace(player.builder.program(), "otf2", counts, (*notes, *player.builder.expansion.notes()))
+    return Trace(player.builder.program(), "otf2", counts, (*_NOTES, *player.builder.expansion.notes()))
 
 
 _SUMMARY = "an MPI trace of Score-P: the folder with traces.otf2"

@@ -9,7 +9,7 @@
 namespace flitgym::routing::hyperx::dim_war {
 
 struct DimWar {
-  struct Rule : WeightRule {
+  struct Rule : HopRule {
     bool deroute_class = false;
   };
   static Reach reach(const Where& at, const Rule& rule) {
