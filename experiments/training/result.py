@@ -19,7 +19,6 @@ from ...simcore import CoreError, __version__
 from ...simcore.plugins import mentioned, versions
 from ..results.files import read_with_care, write_json
 from ..results.rows import row as row_of
-from ..terminal.tables import markdown_table
 from .comparison import COMPARED, LATENCY
 from .tracking import PROGRESS_FILE, read_progress
 
@@ -152,18 +151,15 @@ def trained_on(config: DictConfig) -> str:
 
 def card(config: DictConfig, routing: Mapping[str, Any], result: Mapping[str, Any], command: str) -> str:
     """The training, inputs, numbers and limits of a policy, to publish beside its file."""
-    kinds, played = kinds_of(config), comparisons(result)
-    rows = {
-        "trained by": f"`{command}`" if command else "a program in Python",
-        "trained on": ", ".join(f"`{kind}`" for kind in kinds),
-        "made of": f"{result['rounds']} rounds of `{result['agent']}`, {result['decisions'] or 0:,.0f} decisions",
-        "version": f"{result['version']}, training {result['training_hash']}",
-        "inputs": f"`{routing['observation']}` of {routing['slots']} slots, `{routing.get('relation', 'widest')}`",
-        "plays on": f"{trained_on(config)} of any size",
-        "limits": "one training with one seed; `flitgym benchmark suite=quick` has its scores on other networks",
-    }
-    table = markdown_table(("policy", POLICY_FILE), [list(row) for row in rows.items()], left=("policy", POLICY_FILE))
-    return f"# Card of a policy\n\n{table}" + "".join(f"\n- {line}" for line in played) + "\n" * bool(played)
+    lines = [
+        f"trained by `{command}`" if command else "trained by a program in Python",
+        f"{result['rounds']} rounds of `{result['agent']}` on {', '.join(kinds_of(config))}, {result['version']}",
+        f"sees `{routing['observation']}` of {routing['slots']} slots, relation `{routing.get('relation', 'widest')}`",
+        f"plays on: {trained_on(config)}",
+        *comparisons(result),
+        "limits: one training with one seed; `flitgym benchmark suite=quick` gives its scores on other networks",
+    ]
+    return f"# {POLICY_FILE}\n\n" + "".join(f"- {line}\n" for line in lines)
 
 
 def read_training(directory: Path) -> dict[str, Any] | None:

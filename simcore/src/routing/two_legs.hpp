@@ -10,9 +10,6 @@
 // The route, the list of candidates, and the update after the choice of an agent follow from it.
 #pragma once
 
-#include <cmath>
-#include <limits>
-
 #include "simcore/routing/declared.hpp"
 
 namespace flitgym::routing {
@@ -195,27 +192,6 @@ inline Leg lightest_path(const Head& at, const typename T::Rule& rule, const Con
     least = weight, best = path;
   });
   return best;
-}
-// The weight of the first path that leaves the source by a hop, for ComponentData::weight().
-template <class T>
-inline double weight_of_path(const Network& net, State& s, const typename T::Rule& rule, u32 packet, u32 router,
-                             const Hop& hop) {
-  double weight = std::numeric_limits<double>::quiet_NaN();
-  Packet& p = s.packets[packet];
-  const Head at{net, s, p, packet, router, net.terminal_router[p.destination], 0, 0, 0};
-  // lightest_path() also sees promised flits, and the class only of a shared port.
-  if (p.hops > 0 || rule.measure.sequential || rule.measure.scope == Scope::kHybrid) return weight;
-  const u32 h = T::distance(at, router, at.to);
-  T::paths(at, rule, {kUndecided, kNone}, [&](const Leg& path) {
-    Leg leg = path;
-    T::hops(at, rule, leg, [&](u32 port, u32 vc_class) {
-      if (port != hop.port || vc_class != hop.vc_class || !std::isnan(weight)) return;
-      const double q = rule.measure.of(net, s, net.port(router, port), vc_class);
-      const auto hops = [&] { return T::distance(at, router, path.middle) + T::distance(at, path.middle, at.to); };
-      weight = path.phase == kMinimal ? rule.minimal(h, q) : rule.nonminimal(h, hops(), q);
-    });
-  });
-  return weight;
 }
 
 }  // namespace flitgym::routing

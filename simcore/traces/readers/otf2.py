@@ -19,8 +19,7 @@ _CALLS = ("MpiSend", "MpiIsend", "MpiRecv", "MpiCollectiveEnd")
 _REQUESTS = ("MpiIsend", "MpiIrecvRequest", "NonBlockingCollectiveRequest")
 _COMPLETIONS = ("MpiIsendComplete", "MpiIrecv", "NonBlockingCollectiveComplete")
 _OTHERS = ("Enter", "Leave", "MpiCollectiveBegin", "MpiRequestTest", "MpiRequestCancelled")
-_UNEQUAL = ("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw")
-_TAG = 1 << 40  # of the messages of unequal collectives; MPI has 32 bits
+_TAG = 1 << 40  # of the messages of unequal collectives; a tag of MPI has 32 bits
 _NOTES = (
     "The time between two MPI calls is a computation, and the time inside a call is simulated.",
     "MPI_Scatterv, MPI_Alltoallv and MPI_Alltoallw send equal parts, because the trace has only their sums.",
@@ -39,16 +38,8 @@ class _Player:
             self.events: list[list[Any]] = [[] for _ in ranks]
             self.tick_ns = 1e9 / trace.timer_resolution
             for location, event in trace.events:
-                kind = type(event).__name__
-                if kind in ("Enter", "Leave"):
-                    kept = event.region.paradigm == mpi
-                elif hasattr(event, "win"):  # CUDA and SHMEM have windows, too
-                    kept = event.win.comm.group.paradigm == mpi
-                else:
-                    kept = kind.startswith(("Mpi", "NonBlocking"))
-                if kept and location not in self.rank_of:
-                    raise ConfigError(f"{location.name}: {kind} at time {event.time}: only ranks may call MPI")
-                if kept:
+                calls = type(event).__name__.startswith(("Mpi", "NonBlocking", "Rma"))
+                if location in self.rank_of and (calls or (hasattr(event, "region") and event.region.paradigm == mpi)):
                     self.events[self.rank_of[location]].append(event)
         self.builder = ProgramBuilder(len(ranks), options.collective, self._place, size_scale=options.size_scale)
 
@@ -82,12 +73,12 @@ class _Player:
                 now = [self.builder.calc(ns, now, place=at)]
             depth += {"Enter": 1, "Leave": -1}.get(kind, 0)
             op = self._operation(rank, at, started[at], now) if at in started else None
+            if kind in _COMPLETIONS:
+                op = pending.pop(event.request_id, None)
             if op is not None and kind in _REQUESTS:
                 pending[event.request_id] = op
             elif op is not None:
                 ended.append(op)
-            elif kind in _COMPLETIONS and event.request_id in pending:
-                ended.append(pending.pop(event.request_id))
             if depth == 0 and ended:  # an operation that is later than `now` depends on it
                 now = [self.builder.join(ended if max(ended) > max(now, default=-1) else [*now, *ended])]
                 ended = []
@@ -101,21 +92,19 @@ class _Player:
         def message(kind: int, peer: int, size: int, tag: int = _TAG) -> int:
             return self.builder.message(kind, peer, size, tag, now, context=group, place=at)
 
-        if hasattr(event, "receiver"):
-            return message(SEND, ranks[event.receiver], event.msg_length, event.msg_tag)
-        if hasattr(event, "sender"):
-            return message(RECEIVE, ranks[event.sender], event.msg_length, event.msg_tag)
+        if not hasattr(event, "collective_op"):
+            kind, peer = (SEND, event.receiver) if hasattr(event, "receiver") else (RECEIVE, event.sender)
+            return message(kind, ranks[peer], event.msg_length, event.msg_tag)
         name = str(event.collective_op).rpartition(".")[2].lower()
         root = event.root if event.root < len(ranks) else 0  # a large number: there is no root
-        if name in _UNEQUAL:
-            others, top = [each for each in ranks if each != rank], [ranks[root]]
-            to, by = (others, others) if name[0] == "a" else ([], others) if rank == top[0] else (top, [])
-            to, by = (by, to) if name == "scatterv" else (to, by)
+        if name in ("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw"):
+            others = [each for each in ranks if each != rank]
+            to, by = ([], others) if rank == ranks[root] else ([ranks[root]], [])
+            to, by = (others, others) if name[0] == "a" else (by, to) if name == "scatterv" else (to, by)
             part = event.size_sent // (1 if name == "gatherv" else len(ranks))
             parts = [message(RECEIVE, peer, 0) for peer in by] + [message(SEND, peer, part) for peer in to]
             return self.builder.join(parts) if parts else None
-        bytes_ = _bytes(name, event.size_sent, event.size_received, len(ranks))
-        if bytes_ is None:
+        if (bytes_ := _bytes(name, event.size_sent, event.size_received, len(ranks))) is None:
             return None
         name = {"exscan": "scan", "reduce_scatter_block": "reduce_scatter"}.get(name, name)
         return self.builder.collective(name, bytes_, group, now, root=root, place=at)
@@ -125,7 +114,7 @@ def _bytes(name: str, sent: int, received: int, members: int) -> int | None:
     """Size of a collective as `Expansion.of` defines it; None: it makes or frees a communicator, a window or a file."""
     others = max(members - 1, 1)
     return {
-        **dict.fromkeys(("bcast", "scatter"), received or sent // others),  # the root, in place
+        **dict.fromkeys(("bcast", "scatter"), received or sent // others),  # the latter for the root in place
         **dict.fromkeys(("reduce", "gather"), sent or received // others),
         **dict.fromkeys(("allgather", "allreduce", "alltoall"), sent // members),
         **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), sent),

@@ -26,10 +26,6 @@ struct Legs {
     u32 candidates = 1;
     bool always = false;
     Kept<u32> intermediate;
-    double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
-      return always ? std::numeric_limits<double>::quiet_NaN()
-                    : weight_of_path<Legs>(net, s, *this, packet, router, {port, vc_class});
-    }
   };
   static bool decides(const Head& at) { return at.packet.phase == kUndecided && !at.arrived(); }
   static u32 distance(const Head& at, u32 from, u32 to) {
