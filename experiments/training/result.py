@@ -150,7 +150,7 @@ def trained_on(config: DictConfig) -> str:
 
 
 def card(config: DictConfig, routing: Mapping[str, Any], result: Mapping[str, Any], command: str) -> str:
-    """The training, inputs, numbers and limits of a policy, to publish beside its file."""
+    """Return the card of a policy, which users publish with its file: its training, inputs, numbers and limits."""
     lines = [
         f"trained by `{command}`" if command else "trained by a program in Python",
         f"{result['rounds']} rounds of `{result['agent']}` on {', '.join(kinds_of(config))}, {result['version']}",
