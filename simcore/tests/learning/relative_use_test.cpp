@@ -163,25 +163,4 @@ TEST(windows_do_not_change_the_use_of_links) {
   }
 }
 
-// Reports of 100 ns move the slow mean to 100 (1 - 0.9^n) ns, and the fast one to 100 (1 - 0.6^n) ns. After three of
-// them, reports of 0 ns let the fast mean fall below the slow one.
-TEST(the_trend_of_lost_time_by_hand) {
-  Lone x = lone(small_network(), {"agent", {{"observation", "relative+relative_use_trend"}}}, hpdc21());
-  const u32 port = x.net.port(1, 2), row = (1 * 2 + 0) * 2, rows = x.net.feedback.rows / 3;
-  const double mean_hop = x.net.seam->hop_scale_ns;
-  double slow = 0, fast = 0;
-  for (const double lost : {100.0, 100.0, 100.0, 0.0, 0.0, 0.0}) {
-    x.net.learn(x.net, x.state, port, row, static_cast<float>(x.net.seam->hop_ns[port] + lost));
-    x.net.learn(x.net, x.state, port, rows + row, 0.5f);  // a price, which has no trend
-    slow += 0.1 * (lost - slow);
-    fast += 0.4 * (lost - fast);
-    const Shown shown = show(x, x.send(2, 10));
-    CHECK_NEAR(shown.per_slot[0].at("lost"), slow / mean_hop, 1e-4);
-    CHECK_NEAR(shown.per_slot[0].at("rising"), std::max(fast - slow, 0.0) / mean_hop, 1e-4);
-    CHECK_EQ(shown.per_slot[1].at("rising"), 0.0f);
-  }
-  CHECK_NEAR(slow, 27.1 * 0.729, 1e-6);
-  CHECK_NEAR(fast, 78.4 * 0.216, 1e-6);
-}
-
 }  // namespace learning_relative_use_test

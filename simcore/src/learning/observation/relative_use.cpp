@@ -7,9 +7,6 @@
 // utilisations of a path. Routers learn the price of the later links from feedback, in a table with the rows of the
 // table of lost time (relative_lost_by_source). A packet carries one number back: packets with an even sequence number
 // report the lost time, those with an odd one the price.
-//
-// relative_use_trend keeps a second running mean of the lost time, which follows reports faster. While it is above the
-// slow mean, the congestion of a path grows, for example because the traffic has changed.
 #include <algorithm>
 #include <limits>
 
@@ -19,9 +16,8 @@
 
 namespace flitgym::learning::observation::relative_use {
 
-constexpr float kMemory = 3;       // time constant of a link's running mean, in mean hops of the network
-constexpr float kBusy = 0.8f;      // a link above this share is busy
-constexpr float kFastRate = 0.4f;  // of the fast running mean of the lost time
+constexpr float kMemory = 3;   // time constant of a link's running mean, in mean hops of the network
+constexpr float kBusy = 0.8f;  // a link above this share is busy
 // A packet is late from the longer of these delays: mean hops, and its own times on a link. Without the second, a long
 // packet would be late behind a single packet of its own message.
 constexpr float kPrompt = 0.5f, kPackets = 3;
@@ -29,14 +25,11 @@ constexpr float kPrompt = 0.5f, kPackets = 3;
 // write() reads two entries and the use of a link, and computes a price. prepare() reads an entry and computes another
 // price or sum. A price is one product and two additions, behind three comparisons. measure() updates a running mean.
 constexpr Operations kPerCandidate = {.multiplications = 5, .additions = 7, .comparisons = 7, .reads = 3};
-// The trend is the difference from another entry, at least 0. An update changes this entry, too.
-constexpr Operations kTrendPerCandidate = {.additions = 1, .comparisons = 1, .reads = 1};
-constexpr Operations kTrendUpdate = {.multiplications = 1, .additions = 2, .reads = 1};
 
 struct Rule : ComponentData {
   Kept<u32> last;   // [router ports, 2]
   Kept<float> use;  // [router ports]
-  ReportRows rows;  // of one table; the table of prices follows that of lost times, then that of fast means
+  ReportRows rows;  // of one table; the table of prices follows that of lost times
 };
 
 // The price of a path from the price of its later links and the use of its first link. Below 1 it is the largest use,
@@ -46,36 +39,31 @@ float price(float use, float later) {
   return 1 + std::max(use - kBusy, 0.0f) / (1 - kBusy) + std::max(later - 1, 0.0f);
 }
 
-constexpr u32 tables(bool trend) { return trend ? 3 : 2; }
+constexpr u32 kTables = 2;
 
-template <bool kTrend>
 std::shared_ptr<const ComponentData> setup(Network& net) {
-  const std::string name = kTrend ? "relative_use_trend" : "relative_use";
   auto rule = std::make_shared<Rule>();
-  rule->last = declare<u32>(
-      net,
-      {.name = name + "_last",
-       .meaning =
-           name + ": cycle of the last update of a link's mean, and low 32 bits of the flits that the link had sent",
-       .per = Per::kPort,
-       .columns = 2,
-       .highest = std::numeric_limits<u32>::max()});
-  rule->use = declare<float>(net, {.name = name + "_link",
-                                   .meaning = name + ": share of time in which the link sends, running mean",
+  rule->last = declare<u32>(net, {.name = "relative_use_last",
+                                  .meaning = "relative_use: cycle of the last update of a link's mean, and low 32 bits "
+                                             "of the flits that the link had sent",
+                                  .per = Per::kPort,
+                                  .columns = 2,
+                                  .highest = std::numeric_limits<u32>::max()});
+  rule->use = declare<float>(net, {.name = "relative_use_link",
+                                   .meaning = "relative_use: share of time in which the link sends, running mean",
                                    .per = Per::kPort,
                                    .highest = 1});
-  rule->rows = report_rows(net, true, tables(kTrend));
+  rule->rows = report_rows(net, true, kTables);
   net.keeps_flits = true;
   net.learns = true;
   net.feedback = declare_table(
-      net,
-      {.name = name,
-       .meaning = name + ": ns lost to queueing after the decision, then the price of the later links of the path" +
-                  (kTrend ? ", then the fast mean of the ns" : "") +
-                  ", each (region of the destination, index of the sender on its router, first router or later) x "
-                  "non-terminal port",
-       .rows = rule->rows.count * tables(kTrend),
-       .columns = net.link_span});
+      net, {.name = "relative_use",
+            .meaning =
+                "relative_use: ns lost to queueing after the decision, then the price of the later links of the path, "
+                "each (region of the destination, index of the sender on its router, first router or later) x "
+                "non-terminal port",
+            .rows = rule->rows.count * kTables,
+            .columns = net.link_span});
   return rule;
 }
 
@@ -102,13 +90,12 @@ void measure(const Network& net, State& s, const Batch& b, const Rule& rule) {
 }
 
 // Reports to the previous router the lowest value over the packet's candidates here, detours included.
-template <bool kTrend>
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
   const auto& rule = static_cast<const Rule&>(*own);
   const Graph& graph = graph_now(net, s);
   measure(net, s, b, rule);
   const float* const use = rule.use.of(s);
-  each_report(net, s, b, rule.rows, tables(kTrend), [&](u32 i, PacketDetail& detail, const Packet& p, u32 to) {
+  each_report(net, s, b, rule.rows, kTables, [&](u32 i, PacketDetail& detail, const Packet& p, u32 to) {
     const u32 router = b.router[i];
     const bool of_price = p.sequence & 1;
     const u32 table = of_price ? rule.rows.count : 0;
@@ -130,19 +117,12 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   });
 }
 
-template <bool kTrend>
 void learn(const Network& net, State& s, u32 port, u32 row, float target) {
   float& value = report_cell(net, s, port, row);
-  const u32 rows = net.feedback.rows / tables(kTrend);
-  const float lost = std::max(target - net.seam->hop_ns[port], 0.0f);
-  const bool of_price = row >= rows;
-  value += kReportRate * ((of_price ? target : lost) - value);
-  if (!kTrend || of_price) return;
-  float& fast = report_cell(net, s, port, row + 2 * rows);
-  fast += kFastRate * (lost - fast);
+  const bool of_price = row >= net.feedback.rows / kTables;
+  value += kReportRate * ((of_price ? target : std::max(target - net.seam->hop_ns[port], 0.0f)) - value);
 }
 
-template <bool kTrend>
 void write(const Network& net, const State& s, const Asked& asked, float* general, float* slots, u32 stride) {
   const auto& rule = static_cast<const Rule&>(*asked.own);
   const float* const use = rule.use.of(s) + net.port(asked.router, 0);
@@ -160,10 +140,6 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
     const float p = price(use[local], later[local - first]);
     slots[1] = bounded(std::max(p - 1, 0.0f));
     if (p < direct && way.hops(next[local]) < hops) direct = p;
-    if constexpr (kTrend) {
-      const float fast = net.feedback.row(s, asked.router, row + 2 * rule.rows.count)[local - first];
-      slots[2] = bounded(std::max(fast - lost[local - first], 0.0f) * per_ns);
-    }
   }
   const float age = static_cast<float>(asked.now - asked.packet.injected) * static_cast<float>(net.cycle_ns);
   const float waited = age * per_ns - static_cast<float>(asked.packet.hops);
@@ -178,45 +154,27 @@ float lost(const Network& net, const State& s, const ComponentData* own, const P
   return learned_loss(net, s, static_cast<const Rule&>(*own).rows, p, hops, router, local);
 }
 
-template <bool kTrend>
-ObservationSpec block(std::string name, std::string summary) {
-  ObservationSpec spec = {
-      .name = std::move(name),
-      .summary = std::move(summary),
-      .general =
-          {{"slack", 0, kMostRelative,
-            "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w - d, at "
-            "least 0; w is the age since the NIC accepted the packet, in mean hops, minus the hops; d is 0.5, or "
-            "three times the time of the packet on a link if that is longer"}},
-      .per_slot =
-          {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
-           {"busy", 0, kMostRelative,
-            "price of the path - 1, at least 0: sum of (u - 0.8) / 0.2 over its links with a utilisation u > 0.8"}},
-      .write = write<kTrend>,
-      .setup = setup<kTrend>,
-      .prepare = prepare<kTrend>,
-      .learn = learn<kTrend>,
-      .lost = lost,
-      .per_candidate = kPerCandidate,
-      .update = kLostUpdate,
-      .local = true,
-      .distances = true,
-  };
-  if (kTrend) {
-    spec.per_slot.push_back({"rising", 0, kMostRelative,
-                             "excess of a fast running mean of the lost time (rate 0.4) over the slow one (rate 0.1), "
-                             "at least 0 / mean hop"});
-    spec.per_candidate += kTrendPerCandidate;
-    spec.update += kTrendUpdate;
-  }
-  return spec;
-}
-
-const Register<ObservationSpec> settled(block<false>("relative_use",
-                                                     "as relative_lost_by_source, and a price of the path through each "
-                                                     "candidate from the use of its links"));
-
-const Register<ObservationSpec> changing(block<true>("relative_use_trend",
-                                                     "as relative_use, and the growth of the lost time"));
+const Register<ObservationSpec> entry({
+    .name = "relative_use",
+    .summary = "as relative_lost_by_source, and a price of the path through each candidate from the use of its links",
+    .general =
+        {{"slack", 0, kMostRelative,
+          "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w - d, at least 0; w "
+          "is the age since the NIC accepted the packet, in mean hops, minus the hops; d is 0.5, or three times the "
+          "time of the packet on a link if that is longer"}},
+    .per_slot =
+        {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
+         {"busy", 0, kMostRelative,
+          "price of the path - 1, at least 0: sum of (u - 0.8) / 0.2 over its links with a utilisation u > 0.8"}},
+    .write = write,
+    .setup = setup,
+    .prepare = prepare,
+    .learn = learn,
+    .lost = lost,
+    .per_candidate = kPerCandidate,
+    .update = kLostUpdate,
+    .local = true,
+    .distances = true,
+});
 
 }  // namespace flitgym::learning::observation::relative_use
