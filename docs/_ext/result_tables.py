@@ -54,7 +54,8 @@ _SCENES = (
 _TEXTS = {
     *("policy", "suite", "network", "scene", "per router and packet", "routing", "setting"),
     *(
-        "installation",
+        "extra",
+        "for",
         "packages",
         "command",
         "trained on",
