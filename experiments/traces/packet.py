@@ -176,8 +176,6 @@ def _by_weight(taken: int, weights: Sequence[float], routing: Mapping[str, Any])
         detour = min((weight for weight in weights[1:] if not math.isnan(weight)), default=math.inf)
         sign = ">" if minimal > int(routing["threshold"] * detour) + routing["bias_flits"] else "<="
         return f"{minimal:g} {sign} int({routing['threshold']:g} x {detour:g}) + {routing['bias_flits']:g} flits"
-    if "bias_flits" in routing:
-        return f"its weight of {weights[taken]:g} is the lowest"
     if weights[taken] == least:
         return f"its estimate of {least:g} ns is the lowest"
     if taken > 0:

@@ -76,23 +76,13 @@ def test_a_life_is_the_log_in_ns_and_following_changes_nothing() -> None:
     assert text[-1].split()[0] == f"{life.events[-1].ns - life.events[0].ns:,.1f}"
 
 
-def test_dim_war_takes_the_candidate_of_least_weight() -> None:
-    config = compose(["topology=hyperx_64", "routing=dim_war", "traffic.load=0.6"])
-    lives, _ = follow(config, [f"{terminal}@2000" for terminal in range(12)], 1e6)
-    decisions = [event.candidates for life in lives for event in life.events if event.candidates]
-    taken = [next(candidate.weight for candidate in candidates if candidate.taken) for candidates in decisions]
-    assert taken == [min(candidate.weight for candidate in candidates) for candidates in decisions]
-    assert any(candidates[0].weight > least for candidates, least in zip(decisions, taken, strict=True))
-    assert reason(decisions[0], config.routing).endswith(f"its weight of {taken[0]:g} is the lowest")
-
-
 def test_a_routing_without_weights_shows_queues() -> None:
-    config = compose(["topology=hyperx_64", "routing=minimal_adaptive", "traffic.load=0.6"])
+    config = compose(["topology=hyperx_64", "routing=dim_war", "traffic.load=0.6"])
     (life,), _ = follow(config, ["5@2000"], 1e6)
     decisions = [event.candidates for event in life.events if event.candidates]
     assert decisions
     assert all(math.isnan(candidate.weight) for candidates in decisions for candidate in candidates)
-    assert "minimal_adaptive declares no weights" in "\n".join(life_text(life, config.routing))
+    assert "dim_war declares no weights" in "\n".join(life_text(life, config.routing))
 
 
 def test_the_page_about_the_architecture_shows_what_the_command_prints() -> None:

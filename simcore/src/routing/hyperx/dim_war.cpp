@@ -9,7 +9,7 @@
 namespace flitgym::routing::hyperx::dim_war {
 
 struct DimWar {
-  struct Rule : HopRule {
+  struct Rule : WeightRule {
     bool deroute_class = false;
   };
   static Reach reach(const Where& at, const Rule& rule) {

@@ -74,17 +74,6 @@ struct WeightRule : Weights {
   CongestionMeasure measure;
   PortLanes lanes;  // used while Network::sensed is kept
 };
-// Of a routing that takes the candidate of least weight. NaN if the weights also count promised flits.
-struct HopRule : WeightRule {
-  double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
-    if (measure.sequential) return WeightRule::weight(net, s, packet, router, port, vc_class);
-    const HyperX& hx = as_hyperx(net);
-    const u32 id = net.port(router, port), to = net.terminal_router[s.packets[packet].destination];
-    const u32 h = hx.distance(hx.difference(router, to)), rest = hx.distance(hx.difference(net.next_router(id), to));
-    const double q = measure.of(net, s, id, vc_class);
-    return rest < h ? minimal(h, q) : nonminimal(h, h + 1, q);
-  }
-};
 // Counts a product and a sum per candidate, although only deroutes need the sum, and the comparisons for the least
 // weight.
 inline Operations weight_operations(const Network&, double candidates) {

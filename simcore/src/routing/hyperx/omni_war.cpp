@@ -8,7 +8,7 @@
 namespace flitgym::routing::hyperx::omni_war {
 
 struct OmniWar {
-  struct Rule : HopRule {
+  struct Rule : WeightRule {
     u32 classes = 0;
     bool back_to_back = false;  // allow a second deroute in the dimension of the last one
   };
