@@ -54,7 +54,8 @@ _SCENES = (
 _TEXTS = {
     *("policy", "suite", "network", "scene", "per router and packet", "routing", "setting"),
     *(
-        "installation",
+        "extra",
+        "for",
         "packages",
         "command",
         "trained on",
@@ -253,11 +254,15 @@ def hardware_cost() -> str:
 
 
 def versions() -> str:
-    """The lowest and the first excluded version of every package, by extra."""
-    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    """The lowest and the first excluded version of every package, and the purpose of every extra."""
+    text = (DOCS.parent / "pyproject.toml").read_text()
+    project, purposes = tomllib.loads(text)["project"], dict(re.findall(r"^(\w+) = \[.*?  # (.*)$", text, re.MULTILINE))
     groups = {"": project["dependencies"], **project["optional-dependencies"]}
-    rows = [[f"`[{name}]`" if name else "all", ", ".join(sorted(words))] for name, words in groups.items()]
-    return markdown(("installation", "packages"), rows)
+    rows = [
+        [f"`[{name}]`" if name else "none", purposes.get(name, "simulations and pictures"), ", ".join(sorted(words))]
+        for name, words in groups.items()
+    ]
+    return markdown(("extra", "for", "packages"), rows)
 
 
 MAKERS: dict[str, Callable[..., str]] = {

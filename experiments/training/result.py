@@ -1,4 +1,4 @@
-"""The results of a training: the policy, `training.json`, the figure, and a number that a sweeper can minimise."""
+"""The results of a training: the policy and its card, `training.json`, the figure, and a number for a sweeper."""
 
 import json
 import math
@@ -24,6 +24,7 @@ from .tracking import PROGRESS_FILE, read_progress
 
 POLICY_FILE = "policy.safetensors"
 TRAINING_FILE = "training.json"
+CARD_FILE = "card.md"
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Training:
 
         row = training_row(result, self.directory)
         draw({str(self.config.agent.name): [row]}, self.directory / "training")
+        (self.directory / CARD_FILE).write_text(card(self.config, routing, result, trained_by.get("trained_by", "")))
         write_json(self.directory / TRAINING_FILE, result)  # last, because it marks a complete training
         return result
 
@@ -129,13 +131,31 @@ def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     return flat
 
 
-def trained_on(config: DictConfig) -> str:
-    """The kind of network that a policy was trained on; `any` if there were several kinds."""
+def kinds_of(config: DictConfig) -> list[str]:
+    """The kinds of networks of a training."""
     members = mixture(config)
     if members is None:
-        return str(config.topology.name)
-    kinds = {str(world.sections["topology"]["name"]) for world in Mixture.composed(members).worlds}
-    return kinds.pop() if len(kinds) == 1 else "any"
+        return [str(config.topology.name)]
+    return sorted({str(world.sections["topology"]["name"]) for world in Mixture.composed(members).worlds})
+
+
+def trained_on(config: DictConfig) -> str:
+    """The kind of network that a policy was trained on; `any` if there were several kinds."""
+    kinds = kinds_of(config)
+    return kinds[0] if len(kinds) == 1 else "any"
+
+
+def card(config: DictConfig, routing: Mapping[str, Any], result: Mapping[str, Any], command: str) -> str:
+    """Return the card of a policy, which users publish with its file: its training, inputs, numbers and limits."""
+    lines = [
+        f"trained by `{command}`" if command else "trained by a program in Python",
+        f"{result['rounds']} rounds of `{result['agent']}` on {', '.join(kinds_of(config))}, {result['version']}",
+        f"sees `{routing['observation']}` of {routing['slots']} slots, relation `{routing.get('relation', 'widest')}`",
+        f"plays on: {trained_on(config)}",
+        *comparisons(result),
+        "limits: one training with one seed; `flitgym benchmark suite=quick` gives its scores on other networks",
+    ]
+    return f"# {POLICY_FILE}\n\n" + "".join(f"- {line}\n" for line in lines)
 
 
 def read_training(directory: Path) -> dict[str, Any] | None:
@@ -172,15 +192,20 @@ def summary(result: Mapping[str, Any], directory: Path) -> str:
     """A summary of a training for the terminal."""
     shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
     made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
-    lines = [f"{shown / POLICY_FILE}: {made}"]
-    baselines, last = result["baselines"], result["last"]
-    for key in (key for key in last if key.startswith(COMPARED)):
-        what, label = key.rsplit("@", 1)
-        parts = [f"{name} {_ns(values.get(key))}" for name, values in {"policy": last, **baselines}.items()]
-        title = f"load {label}: mean latency" if what == LATENCY else f"{label}: mean communication time"
-        lines.append(f"  {title} in ns: " + ", ".join(parts))
+    lines = [f"{shown / POLICY_FILE}: {made}", *(f"  {line}" for line in comparisons(result))]
     lines.append(f"use it: flitgym simulate topology=... routing={shown / POLICY_FILE}")
     return "\n".join(lines)
+
+
+def comparisons(result: Mapping[str, Any]) -> list[str]:
+    """The last numbers of the policy and of the baselines, a line per load or job."""
+    lines, last = [], result["last"]
+    for key in (key for key in last if key.startswith(COMPARED)):
+        what, label = key.rsplit("@", 1)
+        parts = [f"{name} {_ns(values.get(key))}" for name, values in {"policy": last, **result["baselines"]}.items()]
+        title = f"load {label}: mean latency" if what == LATENCY else f"{label}: mean communication time"
+        lines.append(f"{title} in ns: " + ", ".join(parts))
+    return lines
 
 
 def _ns(value: float | None) -> str:

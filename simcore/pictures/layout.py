@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 
 _ARC = 0.42  # height of the highest arc over a row of routers, below the next row
 _PARALLEL = 0.14  # distance between parallel cables
-_ON_ARC = 13  # points along a bent cable
+_ON_ARC = 33  # points along a bent cable
 _BY_DISTANCE = 1200  # most switches of the layout by distances, which needs a square matrix of them
 
 

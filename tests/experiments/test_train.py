@@ -98,6 +98,9 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     assert metadata["trained_by"] == shlex.join(["flitgym", "train", *learned])
     assert (metadata["training_hash"], metadata["version"]) == (result["training_hash"], __version__)
     assert [weight.shape[0] for weight, _ in layers] == [32, 32, 1]
+    card = (run / "card.md").read_text()
+    assert metadata["trained_by"] in card
+    assert f"load 0.2: mean latency in ns: policy {result['last']['latency_ns@0.2']:,.0f}, ugal_l " in card
     # The policy runs in the core, with the command that the summary names.
     simulate = [sys.executable, "-m", "flitgym", "simulate", "topology=dragonfly_72", "routing=policy",
                 f"routing.path={run / 'policy.safetensors'}", "run.warmup_ns=1000", "run.measure_ns=2000"]  # fmt: skip
