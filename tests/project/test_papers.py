@@ -7,7 +7,8 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONTENT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = CONTENT["project"]
 
 
 def test_license_and_version_are_the_same_everywhere():
@@ -17,3 +18,13 @@ def test_license_and_version_are_the_same_everywhere():
     changed = re.search(rf"^## \[{re.escape(PROJECT['version'])}\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert changed is not None
     assert changed[1] in ("unreleased", str(citation["date-released"]))
+
+
+def test_the_recipe_has_the_dependencies_of_the_package() -> None:
+    recipe = yaml.safe_load((ROOT / "packaging" / "recipe.yaml").read_text())
+    run = [line.replace(" ", "").replace("matplotlib-base", "matplotlib") for line in recipe["requirements"]["run"]]
+    assert run == [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
+    assert set(CONTENT["build-system"]["requires"]) <= {
+        line.replace(" ", "") for line in recipe["requirements"]["host"]
+    }
+    assert recipe["package"]["version"] == PROJECT["version"]

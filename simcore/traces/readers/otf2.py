@@ -15,6 +15,7 @@ from ..builder import ProgramBuilder
 from ..files import begin_of, trace_files
 from ..reader import Reader, Trace, TraceOptions
 
+_ANCHOR = b"\x03BOTF2"
 _CALLS = ("MpiSend", "MpiIsend", "MpiRecv", "MpiCollectiveEnd")
 _REQUESTS = ("MpiIsend", "MpiIrecvRequest", "NonBlockingCollectiveRequest")
 _COMPLETIONS = ("MpiIsendComplete", "MpiIrecv", "NonBlockingCollectiveComplete")
@@ -122,17 +123,13 @@ def _bytes(name: str, sent: int, received: int, members: int) -> int | None:
     }.get(name)
 
 
-def _recognises(begin: bytes) -> bool:
-    return begin.startswith(b"\x03BOTF2")
-
-
 def _read(path: Path, options: TraceOptions) -> Trace:
     try:
         import _otf2
         import otf2
     except ImportError as error:
         raise ConfigError("needs the library otf2, which is not installed; pip install 'flitgym[otf2]'") from error
-    anchors = [file for file in trace_files(path) if _recognises(begin_of(file))]
+    anchors = [file for file in trace_files(path) if begin_of(file).startswith(_ANCHOR)]
     if not path.is_dir() or len(anchors) != 1:
         raise ConfigError("name the folder of one trace, which holds its definitions and events beside traces.otf2")
     try:
@@ -145,5 +142,11 @@ def _read(path: Path, options: TraceOptions) -> Trace:
     return Trace(player.builder.program(), "otf2", counts, (*_NOTES, *player.builder.expansion.notes()))
 
 
-_SUMMARY = "an MPI trace of Score-P: the folder with traces.otf2"
-READER = Reader("otf2", _SUMMARY, _recognises, _read, options=("collective", "size_scale"), folders=True)
+READER = Reader(
+    "otf2",
+    "an MPI trace of Score-P: the folder with traces.otf2",
+    lambda begin: begin.startswith(_ANCHOR),
+    _read,
+    options=("collective", "size_scale"),
+    folders=True,
+)
