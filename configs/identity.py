@@ -184,7 +184,8 @@ def _routing_options() -> list[tuple[str, dict[str, Any]]]:
 
 def _traffic_label(traffic: Mapping[Any, Any]) -> str:
     file = f"-{Path(traffic['file']).stem}" if traffic.get("file") else ""
-    return f"{traffic['name']}{file}_load{traffic['load']:g}"
+    sizes = f"-{traffic['sizes']}" if traffic.get("sizes", "packets") != "packets" else ""
+    return f"{traffic['name']}{file or sizes}_load{traffic['load']:g}"
 
 
 def plain_of(node: Any) -> Any:
