@@ -38,7 +38,7 @@ class FlowWindow:
         """Run until all flows of a file are complete, in a window without a warm-up. Returns as `result`."""
         simulation = self._simulation
         simulation.begin_window()
-        while not simulation.workload_finished or self._job["messages"] > self._job["messages_received"]:
+        while not simulation.workload_finished:
             report(f"{simulation.time_ns / 1e3:,.0f} us simulated", 0.0)
             simulation.run(_LOOK)
         simulation.end_window()
