@@ -55,7 +55,9 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> _
 
     times = numbers("time_ns", 0, _MOST_NS, f"a time from 0 to {_MOST_NS:g} ns")
     back = np.append(False, np.diff(times) < 0)
-    _refuse(back, lambda k: f"{where(k)}: the time {times[k]:g} ns is before that of the flow above, {times[k - 1]:g} ns")
+    _refuse(
+        back, lambda k: f"{where(k)}: the time {times[k]:g} ns is before that of the flow above, {times[k - 1]:g} ns"
+    )
     sizes = numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
     kinds = numbers("class", 0, 2**31 - 1, "a class, a whole number from 0") if "class" in columns else np.zeros(count)
     for name, own in (("bytes", sizes), ("class", kinds)):
@@ -64,7 +66,9 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> _
     same = source == destination
     _refuse(same, lambda k: f"{where(k)}: terminal '{columns['source'][k]}' sends to itself, without using the network")
     when = np.rint(times * 1000).astype(np.int64)
-    return _core.Program._flows(graph.terminals, when, source, destination, sizes.astype(np.int64), kinds.astype(np.int64))
+    return _core.Program._flows(
+        graph.terminals, when, source, destination, sizes.astype(np.int64), kinds.astype(np.int64)
+    )
 
 
 def _csv(path: str | os.PathLike[str]) -> dict[str, list[str]]:

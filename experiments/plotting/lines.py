@@ -75,7 +75,11 @@ def _slowdown_by_size(rows: Sequence[Row]) -> list[Block]:
     """The panels of the slowdown of flows against their size. Each bin of a run becomes a row."""
     names = ("mean", "p50", "p95", "p99")
     bins = [
-        {**row, "flow size (bytes)": size, **{f"slowdown {name}": row[f"flows.bin_slowdown_{name}"][k] for name in names}}
+        {
+            **row,
+            "flow size (bytes)": size,
+            **{f"slowdown {name}": row[f"flows.bin_slowdown_{name}"][k] for name in names},
+        }
         for row in rows
         for k, size in enumerate(row["flows.bin_bytes"])
     ]

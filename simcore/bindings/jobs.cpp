@@ -173,7 +173,8 @@ py::dict flows(Simulation& sim) {
       const u32 from = net.terminal_router[x.source], to = net.terminal_router[x.destination];
       const u32 nic = net.nic(x.source), last = net.port(to, net.terminal_port[x.destination]);
       const u64 rest = x.bytes - u64{x.packets - 1} * w.packet_bytes;
-      const u64 flits = u64{x.packets - 1} * net.most_packet_flits + std::max<u64>(1, (rest + w.flit_bytes - 1) / w.flit_bytes);
+      const u64 flits =
+          u64{x.packets - 1} * net.most_packet_flits + std::max<u64>(1, (rest + w.flit_bytes - 1) / w.flit_bytes);
       const u64 cycles = net.router.wake_cycles + net.hop_cycles(nic) +
                          (flits - 1) * std::max(net.channels[nic].flit_cycles, net.channels[last].flit_cycles);
       rows.push_back({.time_ns = ns_of(x.begun),

@@ -127,8 +127,7 @@ std::vector<double> numbers(const Simulation& sim) {
   append(all, s.job_stall);
   std::vector<std::tuple<u64, u64, u32, u32, u32, u32>> flows;
   for (const Flows& own : s.flows)
-    for (const FlowRecord& x : own.complete)
-      flows.emplace_back(x.done, x.begun, x.source, x.late, x.distance, x.held);
+    for (const FlowRecord& x : own.complete) flows.emplace_back(x.done, x.begun, x.source, x.late, x.distance, x.held);
   std::sort(flows.begin(), flows.end());
   for (const auto& [done, begun, source, late, distance, held] : flows)
     append(all, std::vector<u64>{done, begun, source, late, distance, held});

@@ -50,7 +50,7 @@ def test_a_single_flow_takes_the_time_of_its_path_and_of_its_flits(tmp_path: Pat
 def test_queueing_of_flows_is_that_of_m_g_1() -> None:
     """First come, first served: Pollaczek and Khinchine. In turn: every flow is slowed down by 1 / (1 - load)."""
     sizes = {"point_bytes": [12_800.0, 12_800.1, 128_000.0], "point_shares": [0.8, 0.8, 1.0], "size_scale": 1.0}
-    load, cycles = 0.6, 400_000
+    load, cycles = 0.6, 300_000
     # An atom of 100 flits (0.8), and 101 to 1,000 flits uniformly (0.2); a flit takes a cycle.
     mean, square = 0.8 * 100 + 0.2 * 550, 0.8 * 100**2 + 0.2 * (550**2 + 900**2 / 12)
     for order in ("message", "packet"):
@@ -76,7 +76,8 @@ def test_drawn_flows_offer_the_load(tmp_path: Path) -> None:
     words = ("traffic.sizes=websearch", "traffic.load=0.4", "run.measure_ns=200000", "run.series_interval_ns=20000")
     result, table = simulate(*words)
     flows = result["flows"]
-    assert flows["measured"] == len(table["bytes"]) > 2000 and flows["unfinished"] == 0
+    assert flows["measured"] == len(table["bytes"]) > 2000
+    assert flows["unfinished"] == 0
     assert (result["offered_load"], result["warnings"]) == (0.4, {})
     assert result["accepted_load"] == pytest.approx(0.4, abs=3 * 0.4 / flows["equal_flows"] ** 0.5)
     assert flows["bytes_mean"] == pytest.approx(1711.25, rel=3 / flows["equal_flows"] ** 0.5)
@@ -84,7 +85,8 @@ def test_drawn_flows_offer_the_load(tmp_path: Path) -> None:
     assert (table["completion_ns"] >= table["ideal_ns"] - 1e-6).all()
     assert sum(flows["bin_flows"]) == flows["measured"]
     text = summary(result, tmp_path, True)
-    assert "flows" in text and f"{flows['bin_slowdown_p99'][0]:.2f}" in text
+    assert "flows" in text
+    assert f"{flows['bin_slowdown_p99'][0]:.2f}" in text
     # Little's law: the mean of the bytes in flight, whose increase over the run is what has not yet arrived.
     assert 0 < flows["bytes_in_flight_mean"] < flows["bytes_in_flight_max"]
 
@@ -95,13 +97,15 @@ def test_patterns_of_flows(pattern: str) -> None:
     simulation = Simulation(config(traffic=traffic("flows", 0.3, pattern=pattern, **sizes)))
     simulation.run(100_000)
     table = simulation.flows()
-    assert (table["bytes"] == 2000).all() and (table["source"] != table["destination"]).all()
+    assert (table["bytes"] == 2000).all()
+    assert (table["source"] != table["destination"]).all()
     if pattern == "permutation":
         assert len({*zip(table["source"], table["destination"], strict=True)}) == 72
     else:  # 12 senders begin together and have one receiver
         early = table["time_ns"] < 80_000
         events, count = np.unique(table["time_ns"][early], return_counts=True)
-        assert (count == 12).all() and len(events) > 30
+        assert (count == 12).all()
+        assert len(events) > 30
         assert len({*zip(table["time_ns"][early], table["destination"][early], strict=True)}) == len(events)
         offered = 16 * 20 * early.sum() / 72 / (80_000 / 1.6)  # 16 flits of 20 cycles
         assert offered == pytest.approx(0.3, rel=3 / len(events) ** 0.5)
@@ -117,10 +121,13 @@ def test_packets_are_late_only_on_several_paths(tmp_path: Path) -> None:
     columns = zip([*HEADER.split(","), "class"], zip(*rows, strict=True), strict=True)
     pq.write_table(pa.table({name: list(own) for name, own in columns}), tmp_path / "b.parquet")
     (plain, table), (other, same) = (simulate(f"traffic.file={tmp_path / name}") for name in ("a.csv", "b.parquet"))
-    assert plain["state_hash"] == other["state_hash"] and all((table[key] == same[key]).all() for key in table)
-    assert sorted(table["class"]) == [0] * 30 + [1] * 30 and table["late_packets"].sum() == 0
+    assert plain["state_hash"] == other["state_hash"]
+    assert all((table[key] == same[key]).all() for key in table)
+    assert sorted(table["class"]) == [0] * 30 + [1] * 30
+    assert table["late_packets"].sum() == 0
     sprayed, table = simulate(f"traffic.file={tmp_path / 'a.csv'}", "routing=valiant_router")
-    assert sprayed["flows"]["late_share"] > 0.1 and (table["reorder_distance"] < table["packets"]).all()
+    assert sprayed["flows"]["late_share"] > 0.1
+    assert (table["reorder_distance"] < table["packets"]).all()
     assert sprayed["flows"]["receiver_buffer_bytes_max"] == 128 * table["held_packets"].max() > 0
 
 
@@ -163,8 +170,8 @@ def test_a_sweep_compares_the_slowdown_by_size(tmp_path: Path) -> None:
     from flitgym import sweep
 
     fixed = ["topology=dragonfly_72", "traffic=flows", "traffic.sizes=storage", "traffic.load=0.3"]
-    runs = sweep(fixed, routing=["minimal", "ugal_l"], out=tmp_path / "study")
-    rows, _, _ = rows_below(runs.directory)
+    sweep(fixed, routing=["minimal", "ugal_l"], results=tmp_path, study="flows", progress=False)
+    rows, _, _ = rows_below(tmp_path / "flows")
     loads, sizes = blocks_of(rows)
     assert ("routing", "flows.slowdown_p99") in loads.panels
     assert sizes.panels == [("flow size (bytes)", "slowdown p50"), ("flow size (bytes)", "slowdown p99")]

@@ -52,8 +52,8 @@ struct Block {
 // A message that its receiver does not wait for, as those of traffic=flows.
 struct Flow {
   u64 bytes;
-  u32 to;   // rank of the same job, another than the sender
-  i32 kind; // class, 0 or above
+  u32 to;    // rank of the same job, another than the sender
+  i32 kind;  // class, 0 or above
 };
 inline constexpr u64 kNoFlow = ~u64{0};
 
@@ -66,8 +66,8 @@ struct Program {
   // The number of successive blocks, starting with block `index`, that differ only in their peers. Code that counts
   // operations and bytes looks only at the first of these blocks.
   virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
-  // A rank without blocks may send flows, each at a time of its own. Sets `number` to the first flow from this number on
-  // and returns its time in ps, or kNoFlow. `before` is the time of the flow before.
+  // A rank without blocks may send flows, each at a time of its own. Sets `number` to the first flow from this number
+  // on and returns its time in ps, or kNoFlow. `before` is the time of the flow before.
   virtual u64 flow_time(u32 rank, u64& number, u64 before) const {
     return (void)rank, (void)number, (void)before, kNoFlow;
   }

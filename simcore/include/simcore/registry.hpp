@@ -129,7 +129,7 @@ struct TrafficSpec {
   TrafficSchedule (*schedule)(const Params&, const Network&) = nullptr;  // instead of all functions above
   // A program of flows instead of packets; it returns null if the parameters give packets.
   std::shared_ptr<const Program> (*flows)(const Params&, const Network&) = nullptr;
-  std::string plugin = {};                                               // plugin that registers it; empty: built in
+  std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
 // An application: its parameters determine the program of every rank. `ranks` = 0 means the motif's default number.

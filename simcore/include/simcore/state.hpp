@@ -267,12 +267,12 @@ struct alignas(64) Hosts {
 };
 
 // The flows that a partition's terminals receive.
-#define FLITGYM_FLOWS(X)                                                           \
-  X(std::vector<FlowRecord>, complete)    /* in the order of their ends */         \
-  X(std::vector<FlowArrival>, arrivals)   /* [pool] of flows that arrive now */    \
-  X(std::vector<u32>, free_arrivals)      /* entries not in use */                 \
-  X(std::vector<MissingRange>, missing)   /* [pool] */                             \
-  X(std::vector<u32>, free_missing)       /* entries not in use */
+#define FLITGYM_FLOWS(X)                                                      \
+  X(std::vector<FlowRecord>, complete)  /* in the order of their ends */      \
+  X(std::vector<FlowArrival>, arrivals) /* [pool] of flows that arrive now */ \
+  X(std::vector<u32>, free_arrivals)    /* entries not in use */              \
+  X(std::vector<MissingRange>, missing) /* [pool] */                          \
+  X(std::vector<u32>, free_missing)     /* entries not in use */
 
 struct alignas(64) Flows {
 #define FLITGYM_DECLARE(type, name) type name{};

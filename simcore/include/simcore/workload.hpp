@@ -83,7 +83,8 @@ struct Workload {
   HostModel host;
   u64 cycle_ps;
   u32 packet_bytes, flit_bytes;
-  // by Transfer: bytes of the header, which precedes the data; requests, fetches and acknowledgements have no data; flows have no header
+  // by Transfer: bytes of the header, which precedes the data; requests, fetches and acknowledgements have no data;
+  // flows have no header
   u32 header_bytes[6];
   bool interleave;  // the NIC takes packets from its messages in turn; false: it completes a message before it starts
                     // the next

@@ -36,8 +36,9 @@ void DemandArea::next_flow(const Workload& w, u32 rank) {
   const Job& job = w.jobs[w.rank_job[rank]];
   u64 number = clocks_[rank].round;
   const u64 before = number ? clocks_[rank].next_tick - job.start_ps : 0;
-  const u64 when = job.program->blocks(rank - job.first_rank) ? kNoFlow
-                                                               : job.program->flow_time(rank - job.first_rank, number, before);
+  const u64 when = job.program->blocks(rank - job.first_rank)
+                       ? kNoFlow
+                       : job.program->flow_time(rank - job.first_rank, number, before);
   clocks_[rank].round = static_cast<u32>(number);
   clocks_[rank].next_tick = when == kNoFlow ? when : when + job.start_ps;
 }

@@ -1,11 +1,9 @@
-// Published distributions of flow sizes, and draws from them.
+// Published distributions of flow sizes, and draws from them. Between two points a distribution is linear. The points
+// are those of HPCC's evaluation (alibaba-edu/High-Precision-Congestion-Control, traffic_gen).
 //
 //   websearch  Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, figure 4
 //   hadoop     Roy et al., "Inside the Social Network's (Datacenter) Network", SIGCOMM 2015, figure 6 (Hadoop)
 //   storage    Alibaba's distributed storage in 2019, published with HPCC (Li et al., SIGCOMM 2019)
-//
-// The points are those of HPCC's evaluation (alibaba-edu/High-Precision-Congestion-Control, traffic_gen). Between two
-// points the distribution is linear.
 #pragma once
 
 #include <algorithm>
@@ -53,19 +51,18 @@ struct FlowSizes {
   }
 };
 
+// clang-format off
 inline FlowSizes flow_sizes(const std::string& name) {
   if (name == "websearch")
     return {{{0, 0}, {1e4, .15}, {2e4, .2}, {3e4, .3}, {5e4, .4}, {8e4, .53}, {2e5, .6}, {1e6, .7}, {2e6, .8},
-             {5e6, .9}, {1e7, .97}, {3e7, 1}},
-            0.001};
+             {5e6, .9}, {1e7, .97}, {3e7, 1}}, 0.001};
   if (name == "hadoop")
-    return {{{0, 0},     {100, .01}, {200, .02}, {300, .05}, {350, .15}, {400, .2}, {500, .3},
-             {600, .4},  {700, .5},  {1000, .6}, {2000, .67}, {7000, .7}, {3e4, .72}, {5e4, .82},
-             {8e4, .87}, {1.2e5, .9}, {3e5, .95}, {1e6, .975}, {2e6, .99}, {1e7, 1}},
-            0.01};
+    return {{{0, 0}, {100, .01}, {200, .02}, {300, .05}, {350, .15}, {400, .2}, {500, .3}, {600, .4}, {700, .5},
+             {1e3, .6}, {2e3, .67}, {7e3, .7}, {3e4, .72}, {5e4, .82}, {8e4, .87}, {1.2e5, .9}, {3e5, .95},
+             {1e6, .975}, {2e6, .99}, {1e7, 1}}, 0.01};
   return {{{0, 0}, {4e3, .2293}, {8e3, .6921}, {1.6e4, .8061}, {3.2e4, .9047}, {6.4e4, .9353}, {1.28e5, .9677},
-           {2.56e5, .9753}, {2e6, 1}},
-          0.05};
+           {2.56e5, .9753}, {2e6, 1}}, 0.05};
 }
+// clang-format on
 
 }  // namespace flitgym::traffic

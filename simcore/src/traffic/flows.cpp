@@ -40,9 +40,7 @@ struct Drawn : FlowProgram {
   std::vector<double> gap;  // [ranks] mean time between two flows in ps; 0: the rank is silent
   u64 seed = 0;
 
-  u64 bytes(u32 rank, u64 number) const {
-    return sizes.drawn(unit(draw(seed, u64{rank} << 32 | number, kDrawSize)));
-  }
+  u64 bytes(u32 rank, u64 number) const { return sizes.drawn(unit(draw(seed, u64{rank} << 32 | number, kDrawSize))); }
   u64 after(u64 before, double mean, u32 rank, u64 number) const {
     const double gap_ps = -log_unit(unit(draw(seed, u64{rank} << 32 | number, kDrawGap))) * mean;
     return before + static_cast<u64>(std::min(1e18, gap_ps));
@@ -145,20 +143,22 @@ const Register<TrafficSpec> entry({
     .summary = "flows: drawn sizes and times, a file, or named terminals that send packets to one destination each",
     .params =
         {
-            choice("sizes", "packets", {"packets", "websearch", "hadoop", "storage", "points"},
-                   "distribution of the sizes of drawn flows (docs/flows.md): web search, Hadoop, Alibaba's storage, or "
-                   "own points; packets = single packets between named terminals"),
+            choice(
+                "sizes", "packets", {"packets", "websearch", "hadoop", "storage", "points"},
+                "distribution of the sizes of drawn flows (docs/flows.md): web search, Hadoop, Alibaba's storage, or "
+                "own points; packets = single packets between named terminals"),
             real("size_scale", 0, 0, 1e6, "",
                  "factor on the sizes; 0 = 0.001 for websearch, 0.01 for hadoop, 0.05 for storage, 1 for points"),
             list("point_bytes", {}, 0, 1e12, "bytes", "sizes=points: sizes in ascending order"),
             list("point_shares", {}, 0, 1, "", "sizes=points: share of the flows up to each size; the last is 1"),
-            choice("pattern", "uniform self=false", {},
-                   "receivers of drawn flows: a pattern with its parameters, such as permutation, or 'incast senders=8'"),
+            choice(
+                "pattern", "uniform self=false", {},
+                "receivers of drawn flows: a pattern with its parameters, such as permutation, or 'incast senders=8'"),
             choice("file", "", {},
                    "a list of flows (.csv or .parquet) with the columns time_ns,source,destination,bytes[,class]"),
-            choice("nic_order", "message", {"message", "packet"},
-                   "order in which a terminal sends: message = one flow after the other, packet = packets of all flows "
-                   "in turn"),
+            choice("nic_order", "packet", {"packet", "message"},
+                   "order in which a terminal sends: packet = packets of all its flows in turn, message = one flow "
+                   "after the other"),
             integer_list("sources", {}, 0, 1 << 20, "",
                          "terminals that send; empty = every terminal, with sizes=packets to the terminal half the "
                          "network ahead"),

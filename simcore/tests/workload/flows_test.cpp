@@ -14,8 +14,9 @@ TEST(drawn_sizes_have_the_published_mean_and_quantiles) {
     const char* name;
     double mean, quantile, bytes;
   };
-  for (const auto& [name, mean, quantile, bytes] :
-       {Published{"websearch", 1711250, 0.7, 1e6}, {"hadoop", 120420.75, 0.5, 700}, {"storage", 40869.8, 0.9047, 32e3}}) {
+  for (const auto& [name, mean, quantile, bytes] : {Published{"websearch", 1711250, 0.7, 1e6},
+                                                    {"hadoop", 120420.75, 0.5, 700},
+                                                    {"storage", 40869.8, 0.9047, 32e3}}) {
     const traffic::FlowSizes sizes = traffic::flow_sizes(name);
     constexpr u32 kDraws = 400000;
     double sum = 0, flits = 0, below = 0;

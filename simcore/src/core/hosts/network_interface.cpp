@@ -88,9 +88,8 @@ u32 first_packet(Frame& f, Pair& pair, const PacketPayload& load) {
     flows.arrivals[receive_op] = {};
   }
   const u32 source = back ? pair.receiver : pair.sender, destination = back ? pair.sender : pair.receiver;
-  m = {load.bytes,      load.begun, 0, source,        destination, load.tag,      load.send_op,
-       receive_op,      packets,    0, pair.incoming, load.number, load.transfer, 0,
-       load.cpu,        load.nic};
+  m = {load.bytes, load.begun,    0,           source,        destination, load.tag, load.send_op, receive_op, packets,
+       0,          pair.incoming, load.number, load.transfer, 0,           load.cpu, load.nic};
   pair.incoming = id;
   return id;
 }
