@@ -5,22 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ...simcore import ConfigError, Simulation
+from ...simcore import Simulation
 from ..results.flow_times import flow_numbers
 from ..results.names import Columns
 from ..terminal.progress import Report
 
 _LOOK = 1024  # cycles between two looks at the flows
-
-
-def refuse_keys_of_packets(run: Mapping[str, Any]) -> None:
-    """Refuse keys of `run` that have no meaning for flows."""
-    for key, value in (("drain", False), ("precision", 0.0)):
-        if run[key] != value:
-            raise ConfigError(
-                f"run.{key}: {run[key]}; a run of flows ends when the flows of its window are complete, after "
-                "run.drain_max_ns at the latest; leave it out"
-            )
 
 
 class FlowWindow:

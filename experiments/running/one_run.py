@@ -25,7 +25,7 @@ from ..results.names import Columns, channel_names
 from ..terminal.progress import Report, no_report
 from ..workload.run import Limits, bytes_of_jobs, run_workload
 from .executor import cores_of_a_run
-from .flows import FlowWindow, refuse_keys_of_packets
+from .flows import FlowWindow
 from .live import Live
 from .steady import check_steady, measure_steady
 
@@ -191,8 +191,8 @@ def prepare(config: Config) -> Simulation:
         Limits.of(config["workload"], simulation)
     else:
         Phases.of(config["run"], simulation)
-        if has_flows(config):
-            refuse_keys_of_packets(config["run"])
+        if config["run"]["drain"] and has_flows(config):
+            raise ConfigError("run.drain: a run of flows ends when those of its window are complete; leave it out")
         _check_precision(config["run"], simulation)
     routing = config["routing"]["name"]
     if config["run"]["save_q_table"] and not simulation.facts()["table_layout"]:

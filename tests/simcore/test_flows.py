@@ -82,7 +82,7 @@ def test_drawn_flows_offer_the_load(tmp_path: Path) -> None:
     assert result["accepted_load"] == pytest.approx(0.4, abs=3 * 0.4 / flows["equal_flows"] ** 0.5)
     assert flows["bytes_mean"] == pytest.approx(1711.25, rel=3 / flows["equal_flows"] ** 0.5)
     assert flows["late_share"] == flows["receiver_buffer_bytes_max"] == 0
-    assert (table["completion_ns"] >= table["ideal_ns"] - 1e-6).all()
+    assert (table["completion_ns"] >= table["ideal_ns"] - 0.01).all()
     assert sum(flows["bin_flows"]) == flows["measured"]
     text = summary(result, tmp_path, True)
     assert "flows" in text
@@ -155,6 +155,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, lines: list[str], message: str)
     ("words", "message"),
     [
         (["traffic.sizes=websearch", "run.drain=true"], "run.drain"),
+        (["traffic.sizes=websearch", "run=steady"], "no steady state"),
         (["traffic.sizes=websearch", "traffic.injection=fixed_interval"], "injection: it has no effect on flows"),
         (["traffic.sizes=websearch", "traffic.pattern=incast senders=72"], "senders"),
         (["traffic.sizes=points", "traffic.point_bytes=[5,4]", "traffic.point_shares=[0.5,1]"], "point 2 is not above"),
