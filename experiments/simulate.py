@@ -71,7 +71,9 @@ def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     if not result["packets_delivered"]:
         return f"{where}: no packet was delivered in the window"
     mean, p99 = result["packet_latency_mean_ns"], result["packet_latency_p99_ns"]
-    accepted = f"accepted {result['accepted_load']:.3f} of {result['offered_load']:.3f}"
+    accepted = f"accepted {result['accepted_load']:.3f}"
+    if result["offered_load"] is not None:
+        accepted += f" of {result['offered_load']:.3f}"
     line = f"{where}: {accepted}, latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns, hops {result['hops_mean']:.2f}"
     if "flows" in result:
         return "\n".join([line, *_flow_summary(result["flows"])])
