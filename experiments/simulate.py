@@ -90,7 +90,7 @@ def _flow_summary(flows: Mapping[str, Any]) -> list[str]:
     columns = ("bytes", "flows", "mean", "p50", "p95", "p99")
     bins = zip(*(flows[f"bin_{key}" if key in columns[:2] else f"bin_slowdown_{key}"] for key in columns), strict=True)
     whole = [flows["measured"] - flows["unfinished"], *(flows[f"slowdown_{key}"] for key in columns[2:])]
-    rows = [("up to bytes", "flows", "slowdown mean", "p50", "p95", "p99")]
+    rows: list[tuple[str, ...]] = [("up to bytes", "flows", "slowdown mean", "p50", "p95", "p99")]
     rows += [(f"{end:,.0f}", f"{n:,}", *(f"{x:.2f}" for x in values)) for end, n, *values in bins]
     rows.append(("all", f"{whole[0]:,}", *(f"{x:.2f}" for x in whole[1:])))
     return lines + ["  " + "".join(f"{cell:>14}" for cell in row) for row in rows]

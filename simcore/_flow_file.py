@@ -35,7 +35,10 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> _
     if missing := [name for name in _COLUMNS if name not in columns]:
         given = ", ".join(columns)
         raise ConfigError(f"{path}: the column {missing[0]} is missing; the columns are {given}")
-    where = (lambda k: f"{path}, row {k + 1}") if parquet else (lambda k: f"{path}, line {k + 2}")
+
+    def where(k: int) -> str:
+        return f"{path}, row {k + 1}" if parquet else f"{path}, line {k + 2}"
+
     count = len(columns["time_ns"])
     if not count:
         raise ConfigError(f"{path}: the file lists no flow")
@@ -60,8 +63,8 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> _
     )
     sizes = numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
     kinds = numbers("class", 0, 2**31 - 1, "a class, a whole number from 0") if "class" in columns else np.zeros(count)
-    for name, own in (("bytes", sizes), ("class", kinds)):
-        _refuse(own % 1 != 0, lambda k, name=name: f"{where(k)}: {name} '{columns[name][k]}' is not a whole number")
+    _refuse(sizes % 1 != 0, lambda k: f"{where(k)}: bytes '{columns['bytes'][k]}' is not a whole number")
+    _refuse(kinds % 1 != 0, lambda k: f"{where(k)}: class '{columns['class'][k]}' is not a whole number")
     source, destination = terminals("source"), terminals("destination")
     same = source == destination
     _refuse(same, lambda k: f"{where(k)}: terminal '{columns['source'][k]}' sends to itself, without using the network")

@@ -66,7 +66,7 @@ def test_queueing_of_flows_is_that_of_m_g_1() -> None:
             for few in (True, False):
                 own = (table["bytes"][begun] <= 12_900) == few
                 assert (time / ideal)[own].mean() == pytest.approx(1 / (1 - load), rel=0.06)
-        # Terminals with odd numbers are silent. What comes in goes out.
+        # Terminals with odd numbers are silent. The packets of the window are as many as their deliveries.
         numbers = simulation.statistics()
         assert numbers["accepted_load"] == pytest.approx(load / 2, rel=0.02)
         assert numbers["packets_generated"] == pytest.approx(numbers["packets_delivered"], rel=0.02)
