@@ -15,12 +15,13 @@ from . import _core
 from ._core import ConfigError
 from ._files import open_plain, read_unpacked
 from ._lft.text import whole_number
+from ._program import Program, _made
 
 _COLUMNS = ("time_ns", "source", "destination", "bytes")
 _MOST_NS, _MOST_BYTES = 1e15, 2**40
 
 
-def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> _core.Program:
+def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Program:
     """Read flows from a CSV (also gzipped) or Parquet file, in the order of their times.
 
     The columns are `time_ns`, `source`, `destination` (terminals by name or number), `bytes` and optionally `class`,
@@ -69,9 +70,8 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> _
     same = source == destination
     _refuse(same, lambda k: f"{where(k)}: terminal '{columns['source'][k]}' sends to itself, without using the network")
     when = np.rint(times * 1000).astype(np.int64)
-    return _core.Program._flows(
-        graph.terminals, when, source, destination, sizes.astype(np.int64), kinds.astype(np.int64)
-    )
+    arrays = (when, source, destination, sizes.astype(np.int64), kinds.astype(np.int64))
+    return _made("_flows", graph.terminals, *arrays)
 
 
 def _csv(path: str | os.PathLike[str]) -> dict[str, list[str]]:

@@ -113,7 +113,7 @@ void bind_programs(py::module_& m) {
             return for_python(without_gil([&] { return workload::read_goal(text, name); }));
           },
           "text"_a, "name"_a = "goal")
-      .def_static("_flows", &program_of_flows, "ranks"_a, "when_ps"_a, "source"_a, "destination"_a, "bytes"_a, "kind"_a)
+      .def_static("_flows", &program_of_flows, "ranks"_a, "when_ps"_a, "source"_a, "destination"_a, "size"_a, "kind"_a)
       .def_static(
           "goal_binary",
           [](const std::string& path) {

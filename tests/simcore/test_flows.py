@@ -1,5 +1,6 @@
 """Flows: closed forms of completion times, the order of packets, files, and results of a run."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def drawn(load: float, **more: Any) -> Simulation:
 
 
 def test_a_single_flow_takes_the_time_of_its_path_and_of_its_flits(tmp_path: Path) -> None:
-    """Local, global, local takes 391 cycles of 1.6 ns, within a router 66 (zero_load_test.cpp), and a flit of 128 bytes 20 cycles."""
+    """zero_load_test.cpp: local, global, local takes 391 cycles of 1.6 ns, a router alone 66, and a flit 20."""
     lines = [f"{16 * k},{s},{d},{size}" for k, (s, d, size) in enumerate([(2, 10, 1), (40, 41, 128)])]
     result, table = simulate(listed(tmp_path / "flows.csv", *lines, "8000,2,10,1000", "16000,2,10,129"))
     assert table["completion_ns"].tolist() == pytest.approx([625.6, 105.6, (391 + 7 * 20) * 1.6, (391 + 20) * 1.6])
@@ -129,6 +130,22 @@ def test_packets_are_late_only_on_several_paths(tmp_path: Path) -> None:
     assert sprayed["flows"]["late_share"] > 0.1
     assert (table["reorder_distance"] < table["packets"]).all()
     assert sprayed["flows"]["receiver_buffer_bytes_max"] == 128 * table["held_packets"].max() > 0
+
+
+def test_agents_accrue_the_delay_of_flows(tmp_path: Path) -> None:
+    """By Little's law it is the sum of all completion times, in packets of 128 bytes. A pickle holds the flows."""
+    listed(tmp_path / "flows.csv", *(f"{300 * k},{k},{71 - k},{1000 * k + 5}" for k in range(30)))
+    flows = {"name": "flows", "file": str(tmp_path / "flows.csv")}
+    simulation = Simulation(config(routing="random", traffic=flows))
+    simulation.run(4000)
+    again = pickle.loads(pickle.dumps(simulation))
+    for one in (simulation, again):
+        while not one.workload_finished:
+            one.run(1024)
+    table = simulation.flows()
+    assert simulation.accrued_delay_us() == pytest.approx(table["bytes"] / 128 @ table["completion_ns"] / 1000)
+    assert len(table["bytes"]) == 30
+    assert again.state_hash() == simulation.state_hash()
 
 
 @pytest.mark.parametrize(
