@@ -177,18 +177,10 @@ py::dict flows(Simulation& sim) {
           u64{x.packets - 1} * net.most_packet_flits + std::max<u64>(1, (rest + w.flit_bytes - 1) / w.flit_bytes);
       const u64 cycles = net.router.wake_cycles + net.hop_cycles(nic) +
                          (flits - 1) * std::max(net.channels[nic].flit_cycles, net.channels[last].flit_cycles);
-      rows.push_back({.time_ns = ns_of(x.begun),
-                      .completion_ns = ns_of(x.done - x.begun),
-                      .ideal_ns = static_cast<double>(cycles) * net.cycle_ns + hop_ns(net, last) +
-                                  static_cast<double>(flight(net, *net.graphs[0], from, to)),
-                      .bytes = x.bytes,
-                      .source = x.source,
-                      .destination = x.destination,
-                      .kind = x.kind,
-                      .packets = x.packets,
-                      .late_packets = x.late,
-                      .reorder_distance = x.distance,
-                      .held_packets = x.held});
+      const double ideal = static_cast<double>(cycles) * net.cycle_ns + hop_ns(net, last) +
+                           static_cast<double>(flight(net, *net.graphs[0], from, to));
+      rows.push_back({ns_of(x.begun), ns_of(x.done - x.begun), ideal, x.bytes, x.source, x.destination, x.kind,
+                      x.packets, x.late, x.distance, x.held});
     }
   std::sort(rows.begin(), rows.end(), [](const FlowRow& a, const FlowRow& b) {
     return std::tie(a.time_ns, a.source, a.destination, a.completion_ns) <

@@ -96,6 +96,7 @@ struct Outbox {  // transfers of a NIC that still have packets to inject
 };
 
 // kLinkHead, kLinkTail: the first and the last byte of a transfer reach the receiver's port of the intra-node link.
+// kFlow: a rank sends its next flow.
 enum class HostAction : u32 {
   kStartRank,
   kReady,
@@ -106,7 +107,7 @@ enum class HostAction : u32 {
   kMatch,
   kLinkHead,
   kLinkTail,
-  kFlow  // a rank sends its next flow
+  kFlow
 };
 struct HostEvent {
   u64 when, order;  // ps; order breaks ties

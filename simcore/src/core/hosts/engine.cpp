@@ -114,22 +114,9 @@ class Engine {
     const Job& job = job_of(r);
     const Flow flow = job.program->flow(f_.net, r - job.first_rank, s_.ranks[r].block++);
     const u32 m = new_message(own_);
-    own_.messages[m] = {.bytes = flow.bytes,
-                        .begun = now_,
-                        .served = 0,
-                        .source = r,
-                        .destination = job.first_rank + flow.to,
-                        .tag = flow.kind,
-                        .send_op = kNone,
-                        .receive_op = kNone,
-                        .packets = 0,
-                        .handed = 0,
-                        .next = kNone,
-                        .number = 0,
-                        .transfer = static_cast<u8>(Transfer::kFlow),
-                        .reserved = 0,
-                        .cpu = 0,
-                        .nic = 0};
+    const auto kind = static_cast<u8>(Transfer::kFlow);
+    own_.messages[m] = {flow.bytes, now_, 0, r, job.first_rank + flow.to, flow.kind, kNone, kNone, 0, 0, kNone, 0,
+                        kind,       0,    0, 0};
     hand_over(f_, m);
     enter(r);
   }
