@@ -228,6 +228,9 @@ pictures: venv ## draw the pictures of docs/pictures again: the networks, the fi
 	@$(BIN)/flitgym simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
 		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
 	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
+	@$(BIN)/flitgym simulate -m study=flows topology=dragonfly_72 routing=minimal,ugal_l,par seed=1,2,3 traffic=flows \
+		traffic.sizes=hadoop traffic.load=0.3 traffic.pattern=permutation run.measure_ns=100000
+	@cp results/flows/sweep.png docs/pictures/flows.png
 
 SPHINX := $(BIN)/python -m sphinx -E -a -W --keep-going -q -b html
 

@@ -173,7 +173,9 @@ def _routing_options() -> list[tuple[str, dict[str, Any]]]:
 
 def _traffic_label(traffic: Mapping[Any, Any]) -> str:
     file = f"-{Path(traffic['file']).stem}" if traffic.get("file") else ""
-    return f"{traffic['name']}{file}_load{traffic['load']:g}"
+    sizes = f"-{traffic['sizes']}" if traffic.get("sizes", "packets") != "packets" else ""
+    load = "" if file and traffic["name"] == "flows" else f"_load{traffic['load']:g}"
+    return f"{traffic['name']}{file or sizes}{load}"
 
 
 def plain_of(node: Any) -> Any:

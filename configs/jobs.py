@@ -115,23 +115,24 @@ def file_word(label: str, longest: int) -> str:
 
 def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """Refuse overrides of traffic and windows with a workload, since they would have no effect."""
-    if not has_workload(config):
+    jobs, listed = has_workload(config), config["traffic"]["name"] == "flows" and config["traffic"]["file"]
+    if not jobs and not listed:
         return
-    option = f"workload={config['workload']['name']}"
-    if config["run"]["precision"] > 0:
+    option = f"workload={config['workload']['name']}" if jobs else "traffic.file"
+    if jobs and config["run"]["precision"] > 0:
         raise ConfigError(
             f"run.precision: {option} ends with its jobs, so it has no steady state; leave out run=steady and "
             "run.precision"
         )
     for override in overrides:
         section, _, key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0].partition(".")
-        if section == "traffic":
+        if jobs and section == "traffic":
             raise ConfigError(f"{override}: with {option} the jobs are the traffic; leave it out, or use workload=none")
         if section == "run" and key in WINDOWS:
-            raise ConfigError(
-                f"{override}: a workload has no windows, it runs until its jobs end; see workload.max_ns and "
-                "workload.series_interval_ns"
-            )
+            if not jobs and key == "series_interval_ns":
+                continue
+            end = "jobs end; see workload.max_ns and workload.series_interval_ns" if jobs else "flows are complete"
+            raise ConfigError(f"{override}: a run with {option} has no windows, it runs until its {end}")
 
 
 def _pair(section: Section, available: int) -> list[dict[str, Any]]:

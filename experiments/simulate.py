@@ -71,9 +71,29 @@ def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     if not result["packets_delivered"]:
         return f"{where}: no packet was delivered in the window"
     mean, p99 = result["packet_latency_mean_ns"], result["packet_latency_p99_ns"]
-    accepted = f"accepted {result['accepted_load']:.3f} of {result['offered_load']:.3f}"
+    accepted = f"accepted {result['accepted_load']:.3f}"
+    if result["offered_load"] is not None:
+        accepted += f" of {result['offered_load']:.3f}"
     line = f"{where}: {accepted}, latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns, hops {result['hops_mean']:.2f}"
+    if "flows" in result:
+        return "\n".join([line, *_flow_summary(result["flows"])])
     return f"{line}\n{_intervals(result)}" if "steady" in result else line
+
+
+def _flow_summary(flows: Mapping[str, Any]) -> list[str]:
+    """Lines about the flows: counts, completion times, order, and the slowdown by size."""
+    left = f", {flows['unfinished']} of them NOT complete" if flows["unfinished"] else ""
+    lines = [f"  {flows['measured']:,} flows{left}"]
+    if "bin_bytes" not in flows:
+        return lines
+    lines[0] += f", mean completion {time_text(flows['completion_mean_ns'])}, {flows['late_share']:.1%} packets late"
+    columns = ("bytes", "flows", "mean", "p50", "p95", "p99")
+    bins = zip(*(flows[f"bin_{key}" if key in columns[:2] else f"bin_slowdown_{key}"] for key in columns), strict=True)
+    whole = [flows["measured"] - flows["unfinished"], *(flows[f"slowdown_{key}"] for key in columns[2:])]
+    rows: list[tuple[str, ...]] = [("up to bytes", "flows", "slowdown mean", "p50", "p95", "p99")]
+    rows += [(f"{end:,.0f}", f"{n:,}", *(f"{x:.2f}" for x in values)) for end, n, *values in bins]
+    rows.append(("all", f"{whole[0]:,}", *(f"{x:.2f}" for x in whole[1:])))
+    return lines + ["  " + "".join(f"{cell:>14}" for cell in row) for row in rows]
 
 
 def _intervals(result: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from . import _core
 from ._core import ConfigError, CoreError, registered
 from ._demand import read_demand
 from ._files import atomic_path, read_arrays
+from ._flow_file import read_flow_file
 from ._mapping import rows_of
 from ._presets import with_presets
 from ._table import ChannelGraph, ForwardingTable
@@ -227,6 +228,10 @@ def _with_objects(config: Any) -> Any:
         if file and matrix is not None:
             raise ConfigError("traffic.matrix: both a file and a matrix are given; give one of them")
         traffic["matrix"] = read_demand(file or matrix, _graph(config), "traffic.file" if file else "traffic.matrix")
+    if traffic.get("name") == "flows" and traffic.get("file"):
+        if traffic.get("sizes", "packets") != "packets":
+            raise ConfigError("traffic.flows: both a file and sizes are given; give one of them")
+        traffic["flows"] = read_flow_file(traffic["file"], _graph(config))
     if routing.get("name") == "table":
         if routing.get("file"):
             if "table" in routing:

@@ -97,6 +97,11 @@ def is_saturated(runs: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _packets(run: Mapping[str, Any]) -> float:
-    """The packets that were generated in the window or, if there are more, delivered; unknown counts as infinite."""
+    """The packets that were generated in the window or, if there are more, delivered; unknown counts as infinite.
+
+    Flows differ more than packets, so the number of equal flows counts instead.
+    """
+    if flows := run.get("flows.equal_flows") or (run.get("flows") or {}).get("equal_flows"):
+        return float(flows)
     delivered = run.get("packets_delivered")
     return math.inf if delivered is None else max(delivered, run.get("packets_generated") or 0)

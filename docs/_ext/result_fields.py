@@ -102,6 +102,12 @@ FIELDS: list[tuple[str, str]] = [
     ("checksums", "checksums of the other files"),
     ("jobs", "the jobs by name, see below; empty for traffic patterns"),
     (
+        "flows",
+        "with [flows](../flows.md): how many began in the window (`measured`) and are not complete (`unfinished`), "
+        "mean size, completion times and slowdowns, bytes in flight, `late_share` of the packets, "
+        "`reorder_distance_max` in packets, `receiver_buffer_bytes_max`, lists over bins of sizes up to `bin_bytes`",
+    ),
+    (
         "traces",
         "with a workload that plays traces: for each of their jobs the `format`, the `ranks`, the contents of the file "
         "(`counts`) and the assumptions of the reader (`notes`)",
@@ -181,6 +187,22 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("flits", "flits received in the interval"),
             ("hops_mean", "mean hops of the packets received in the interval"),
             ("throughput", "flits per terminal and flit time"),
+        ],
+    ),
+    "flow_times.parquet": (
+        "With [flows](../flows.md): a row per complete flow that began in the window, by time.",
+        [
+            ("time_ns", "begin of the flow"),
+            ("completion_ns", "time until its last packet has arrived"),
+            ("ideal_ns", "the same time on the idle network, by the fastest minimal path"),
+            ("bytes", "its size"),
+            ("source", "sending terminal"),
+            ("destination", "receiving terminal"),
+            ("class", "class of a flow of a file, otherwise 0"),
+            ("packets", "its packets"),
+            ("late_packets", "packets that arrived after a packet that was sent later"),
+            ("reorder_distance", "largest difference between the numbers of such two packets"),
+            ("held_packets", "most packets that waited at the receiver for an earlier one"),
         ],
     ),
     "channels.parquet": (

@@ -17,6 +17,7 @@ from .drawing import STYLES, Style, distinct_styles
 from .swept import Row, is_of_jobs, named, swept, value_of
 from .words import value_label
 
+FLOWS = ("flows.slowdown_mean", "flows.slowdown_p99", "accepted_load", "flows.late_share")
 TRAFFIC = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "hops_mean")
 
 _DASHES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
@@ -66,7 +67,26 @@ def blocks_of(rows: Iterable[Row]) -> list[Block]:
     """
     known = named(row for row in rows if "routing.name" in row)
     kinds = [[row for row in known if is_of_jobs(row) == jobs] for jobs in (False, True)]
-    return [block for kind in kinds if len(kind) > 1 for block in _blocks(kind) if block.panels]
+    found = [block for kind in kinds if len(kind) > 1 for block in _blocks(kind) if block.panels]
+    return found + _slowdown_by_size([row for row in kinds[0] if row.get("flows.bin_bytes")])
+
+
+def _slowdown_by_size(rows: Sequence[Row]) -> list[Block]:
+    """The panels of the slowdown of flows against their size. Each bin of a run becomes a row."""
+    names = ("mean", "p50", "p95", "p99")
+    bins = [
+        {
+            **row,
+            "flow size (bytes)": size,
+            **{f"slowdown {name}": row[f"flows.bin_slowdown_{name}"][k] for name in names},
+        }
+        for row in rows
+        for k, size in enumerate(row["flows.bin_bytes"])
+    ]
+    keys = sorted(swept(rows), key=lambda key: key != "routing")
+    lines = lines_of(bins, keys)
+    panels = [("flow size (bytes)", f"slowdown {name}") for name in ("p50", "p99")]
+    return [Block("slowdown by size", bins, panels, lines)] if len(rows) > 1 and len(lines) <= _MOST_LINES else []
 
 
 def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
@@ -139,7 +159,8 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
     if is_of_jobs(rows[0]):
         panels = times_of_jobs(rows)[:_MOST_JOBS]
     else:
-        panels = [key for key in TRAFFIC if any(row.get(key) is not None for row in rows)]
+        flows = any(row.get("flows.slowdown_mean") is not None for row in rows)
+        panels = [key for key in (FLOWS if flows else TRAFFIC) if any(row.get(key) is not None for row in rows)]
     across = across_of(rows, keys)
     rest = sorted((key for key in keys if key != across), key=lambda key: key != "routing")
     # If routings are on the x axis, their points still have the colours of the routings.

@@ -123,11 +123,11 @@ def _replaced(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | No
 
 
 def _of_window(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, str]:
-    """The warnings about a window. If traffic or links change, its halves differ by themselves."""
+    """The warnings about a window. If traffic or links change, or with large flows, its halves differ by themselves."""
     if numbers.get("changes_ns") or numbers.get("steady") is not None or numbers.get("jobs"):
         return {}
     found = cautions_of(numbers)
-    if shows_start(config["run"]):
+    if shows_start(config["run"]) or numbers.get("flows"):
         found.pop("drift", None)
     return found
 

@@ -19,11 +19,13 @@ from ...simcore.pictures.frames import MOST_FRAMES, LinkFrames
 from ...simcore.plugins import versions
 from ..results.cautions import cautions
 from ..results.files import finished, remove_if_unused, require_writable, write_arrays, write_result, write_table
+from ..results.flow_times import has_flows
 from ..results.message_matrix import matrices
 from ..results.names import Columns, channel_names
 from ..terminal.progress import Report, no_report
 from ..workload.run import Limits, bytes_of_jobs, run_workload
 from .executor import cores_of_a_run
+from .flows import FlowWindow
 from .live import Live
 from .steady import check_steady, measure_steady
 
@@ -185,6 +187,8 @@ def prepare(config: Config) -> Simulation:
         Limits.of(config["workload"], simulation)
     else:
         Phases.of(config["run"], simulation)
+        if config["run"]["drain"] and has_flows(config):
+            raise ConfigError("run.drain: a run of flows ends when those of its window are complete; leave it out")
         _check_precision(config["run"], simulation)
     routing = config["routing"]["name"]
     if config["run"]["save_q_table"] and not simulation.facts()["table_layout"]:
@@ -233,8 +237,16 @@ def _run_windows(simulation: Simulation, config: Config, report: Report) -> tupl
     if run["channels"]:
         frames = LinkFrames(simulation, (phases.warmup + phases.measure) // (MOST_FRAMES - 1) + 1)
     cpu, wall = time.process_time(), time.perf_counter()
-    work = _steady(simulation, run, report, frames) if run["precision"] > 0 else None
-    numbers = work or _advance(simulation, phases, report, frames)
+    flows = FlowWindow(simulation, config) if has_flows(config) else None
+    table: Columns = {}
+    if flows and config["traffic"]["file"]:
+        numbers, table = flows.replay(report)
+    else:
+        work = _steady(simulation, run, report, frames) if run["precision"] > 0 else None
+        numbers = work or _advance(simulation, phases, report, frames, flows)
+        if flows:
+            more, table = flows.result(phases.drain_max, report)
+            numbers |= more
     drained = None
     if run["drain"]:
         report("drain", 1.0)
@@ -248,6 +260,8 @@ def _run_windows(simulation: Simulation, config: Config, report: Report) -> tupl
     tables: dict[str, Columns] = {}
     if run["series_interval_ns"] > 0 or run["precision"] > 0:
         tables["series"] = simulation.series()
+    if flows:
+        tables["flow_times"] = table
     if run["channels"]:
         channels = simulation.channels()
         tables["channels"] = channels | channel_names(simulation, channels)
@@ -277,7 +291,9 @@ def _steady(simulation: Simulation, run: Config, report: Report, frames: LinkFra
     }
 
 
-def _advance(simulation: Simulation, phases: Phases, report: Report, frames: LinkFrames | None) -> dict[str, Any]:
+def _advance(
+    simulation: Simulation, phases: Phases, report: Report, frames: LinkFrames | None, flows: FlowWindow | None
+) -> dict[str, Any]:
     """Step through warm-up and window. Returns a duration, and the latencies of the window's halves."""
     expected = phases.warmup + phases.measure
 
@@ -287,6 +303,8 @@ def _advance(simulation: Simulation, phases: Phases, report: Report, frames: Lin
     run(phases.warmup, "warm-up")
     if frames:
         frames.cut()
+    if flows:
+        flows.open()
     measure_cpu = time.process_time()
     found = measure_window(simulation, phases.measure, lambda cycles: run(cycles, "measure"))
     measure_cpu_seconds = time.process_time() - measure_cpu

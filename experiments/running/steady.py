@@ -90,7 +90,7 @@ def check_steady(
     traffic = config.get("traffic", {})
     changing = {
         "traffic.load_step_times_ns": bool(traffic.get("load_step_times_ns")),
-        f"traffic={traffic.get('name')}": traffic.get("name") in _CHANGING,
+        f"traffic={traffic.get('name')}": traffic.get("name") in _CHANGING or bool(simulation.jobs()),
         "failures.events": bool(config.get("failures", {}).get("events")),
     }
     for key, changes in changing.items():

@@ -155,6 +155,7 @@ Config to_config(const py::object& mapping) {
   take_object(given, "routing", "table", config.table);
   take_object(given, "routing", "demand", config.demand);
   take_object(given, "traffic", "matrix", config.traffic_matrix);
+  take_object(given, "traffic", "flows", config.flows);
   config.router.name = "vc_router";
   take_section(given, "topology", config.topology);
   take_section(given, "router", config.router);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "exclusive.hpp"
+#include "simcore/graph.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
 
@@ -151,11 +153,52 @@ py::dict blame(Simulation& sim) {
                   "stall_packet_ns"_a = py::array(pairs, stalled.data()));
 }
 
+struct FlowRow {
+  double time_ns, completion_ns, ideal_ns;
+  u64 bytes;
+  u32 source, destination;
+  i32 kind;
+  u32 packets, late_packets, reorder_distance, held_packets;
+};
+
+// The complete flows. The ideal time is that of the fastest minimal path without queueing, with the flits one after
+// another at the rate of the slower of the two terminals' links.
+py::dict flows(Simulation& sim) {
+  const Network& net = sim.network();
+  const State& s = sim.state();
+  std::vector<FlowRow> rows;
+  for (const Flows& own : s.flows)
+    for (const FlowRecord& x : own.complete) {
+      const Workload& w = *net.workload;
+      const u32 from = net.terminal_router[x.source], to = net.terminal_router[x.destination];
+      const u32 nic = net.nic(x.source), last = net.port(to, net.terminal_port[x.destination]);
+      const u64 rest = x.bytes - u64{x.packets - 1} * w.packet_bytes;
+      const u64 flits =
+          u64{x.packets - 1} * net.most_packet_flits + std::max<u64>(1, (rest + w.flit_bytes - 1) / w.flit_bytes);
+      const u64 cycles = net.router.wake_cycles + net.hop_cycles(nic) +
+                         (flits - 1) * std::max(net.channels[nic].flit_cycles, net.channels[last].flit_cycles);
+      const double ideal = static_cast<double>(cycles) * net.cycle_ns + hop_ns(net, last) +
+                           static_cast<double>(flight(net, *net.graphs[0], from, to));
+      rows.push_back({ns_of(x.begun), ns_of(x.done - x.begun), ideal, x.bytes, x.source, x.destination, x.kind,
+                      x.packets, x.late, x.distance, x.held});
+    }
+  std::sort(rows.begin(), rows.end(), [](const FlowRow& a, const FlowRow& b) {
+    return std::tie(a.time_ns, a.source, a.destination, a.completion_ns) <
+           std::tie(b.time_ns, b.source, b.destination, b.completion_ns);
+  });
+  return columns(rows);
+}
+
 }  // namespace
 
 void bind_jobs(PySimulation& simulation) {
   PYBIND11_NUMPY_DTYPE(RankRow, rank_comm_time_ns, rank_finish_ns, rank_compute_ns, rank_bytes_sent,
                        rank_bytes_received, rank_terminal, rank_node);
   PYBIND11_NUMPY_DTYPE(JobSeriesRow, time_ns, job, packets, bytes_received, bytes_sent, latency_mean_ns, hops_mean);
+  PYBIND11_NUMPY_DTYPE_EX(FlowRow, time_ns, "time_ns", completion_ns, "completion_ns", ideal_ns, "ideal_ns", bytes,
+                          "bytes", source, "source", destination, "destination", kind, "class", packets, "packets",
+                          late_packets, "late_packets", reorder_distance, "reorder_distance", held_packets,
+                          "held_packets");
+  simulation.def("flows", alone(flows));
   simulation.def("jobs", alone(jobs)).def("job_series", alone(job_series)).def("blame", alone(blame));
 }

@@ -13,6 +13,38 @@ namespace {
 
 using ProgramPtr = std::shared_ptr<Program>;
 
+struct ListedFlows : FlowProgram {
+  std::vector<u64> first;    // [ranks + 1] first flow of each rank
+  std::vector<u64> when_ps;  // [flows] by rank, in the order of time
+  std::vector<Flow> flows;   // [flows]
+
+  u64 flow_time(u32 rank, u64& number, u64) const override {
+    return first[rank] + number < first[rank + 1] ? when_ps[first[rank] + number] : kNoFlow;
+  }
+  Flow flow(const Network&, u32 rank, u64 number) const override { return flows[first[rank] + number]; }
+};
+
+// Flows in the order of time; the arrays are checked by simcore/_flow_file.py.
+ProgramPtr program_of_flows(u32 ranks, const Integers& when_ps, const Integers& source, const Integers& destination,
+                            const Integers& bytes, const Integers& kind) {
+  auto program = std::make_shared<ListedFlows>();
+  const auto count = static_cast<std::size_t>(source.size());
+  program->ranks = ranks;
+  program->first.assign(ranks + 1, 0);
+  for (std::size_t k = 0; k < count; k++) program->first[source.data()[k] + 1]++;
+  for (u32 r = 0; r < ranks; r++) program->first[r + 1] += program->first[r];
+  program->when_ps.resize(count);
+  program->flows.resize(count);
+  std::vector<u64> next(program->first.begin(), program->first.end() - 1);
+  for (std::size_t k = 0; k < count; k++) {
+    const u64 at = next[static_cast<std::size_t>(source.data()[k])]++;
+    program->when_ps[at] = static_cast<u64>(when_ps.data()[k]);
+    program->flows[at] = {static_cast<u64>(bytes.data()[k]), static_cast<u32>(destination.data()[k]),
+                          static_cast<i32>(kind.data()[k])};
+  }
+  return program;
+}
+
 // `given` holds all arrays by their names in ProgramArrays.
 ProgramPtr program_from_arrays(const py::dict& given) {
   workload::ProgramArrays arrays;
@@ -81,6 +113,7 @@ void bind_programs(py::module_& m) {
             return for_python(without_gil([&] { return workload::read_goal(text, name); }));
           },
           "text"_a, "name"_a = "goal")
+      .def_static("_flows", &program_of_flows, "ranks"_a, "when_ps"_a, "source"_a, "destination"_a, "size"_a, "kind"_a)
       .def_static(
           "goal_binary",
           [](const std::string& path) {

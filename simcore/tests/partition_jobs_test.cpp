@@ -1,4 +1,6 @@
 // Jobs on a partitioned network. The hosts of a partition are simulated with it, and ranks communicate only by packets.
+#include <tuple>
+
 #include "readers/goal.hpp"
 #include "support/jobs.hpp"
 
@@ -33,6 +35,18 @@ std::string everyone_to_everyone(u32 ranks) {
   return text;
 }
 
+// Flows of up to 20 kB to other ranks in turn.
+struct SomeFlows : FlowProgram {
+  explicit SomeFlows(u32 count) { ranks = count; }
+  u64 flow_time(u32 rank, u64& number, u64) const override {
+    return number < 20 ? (number * 437 + rank * 31) * 1000 : kNoFlow;
+  }
+  Flow flow(const Network&, u32 rank, u64 number) const override {
+    const u32 n = static_cast<u32>(number);
+    return {1 + (rank * 7919 + n * 104729) % 20000, (rank + 1 + n) % ranks, static_cast<i32>(n % 3)};
+  }
+};
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   const auto add = [&](const std::string& name, Values router, const std::string& routing, Values values,
@@ -64,6 +78,8 @@ std::vector<Case> cases() {
       {everyone(24), motif("halo3d", late)});
   add("par packet crossbar all kinds of receives", packet_crossbar(sc22()), "par", {{"header_bytes_rendezvous", 600}},
       {everyone(31), motif("lu", waves)});
+  add("valiant_router hpdc21 flows and ur", hpdc21(), "valiant_router", {{"nic_order", "packet"}},
+      {given("flows", std::make_shared<SomeFlows>(24)), motif("ur", random)});
   Config decided = all.front().config;
   decided.routing = {"policy", {{"observation", "relative_use+path"}, {"temperature", 1.0}}};
   all.push_back({"policy sc22 fft3d and halo3d", decided});
@@ -109,6 +125,12 @@ std::vector<double> numbers(const Simulation& sim) {
   append(all, s.wait_blame);
   append(all, s.stall_blame);
   append(all, s.job_stall);
+  std::vector<std::tuple<u64, u64, u32, u32, u32, u32>> flows;
+  for (const Flows& own : s.flows)
+    for (const FlowRecord& x : own.complete) flows.emplace_back(x.done, x.begun, x.source, x.late, x.distance, x.held);
+  std::sort(flows.begin(), flows.end());
+  for (const auto& [done, begun, source, late, distance, held] : flows)
+    append(all, std::vector<u64>{done, begun, source, late, distance, held});
   const HostTotals hosts = host_totals(s);
   append(all, std::vector<u64>{hosts.now, hosts.order, hosts.blocks_done, hosts.ranks_done});
   return all;

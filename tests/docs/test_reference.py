@@ -78,7 +78,7 @@ def _of(names: Sequence[str], found: Sequence[str]) -> None:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Path]]:
-    """Two runs of a traffic pattern, one of jobs with all optional outputs, and one of a trace."""
+    """Two runs of a traffic pattern, one of flows, one of jobs with all optional outputs, and one of a trace."""
     words = (
         [
             "routing=ugal_l",
@@ -87,6 +87,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
             "run.warmup_ns=1000",
             "run.measure_ns=3000",
         ],
+        ["routing=minimal", "traffic=flows", "traffic.sizes=storage", "run.measure_ns=5000"],
         ["routing=minimal", "run=steady", "run.warmup_ns=2000", "run.measure_ns=2000", "run.precision=0.2"],
         [
             *("router=sc22", "routing=q_adaptive", "workload=pair", "workload.target=ur", "workload.background=lu"),

@@ -38,7 +38,8 @@ static_assert(sizeof(ActiveOp) == 48);
 
 // An eager message is one transfer. A large message has four: a request, the fetch that answers it, the data, and an
 // acknowledgement.
-enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge };
+// A flow (Program::flow) has no receive, so it ends when its last packet has arrived.
+enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge, kFlow };
 
 // A message. The sender keeps it until all packets are in the network, the receiver from the first packet on.
 struct Message {
@@ -46,7 +47,9 @@ struct Message {
   u64 served;               // without a simulated network: time at which the receiver has handled it, ps
   u32 source, destination;  // ranks of the workload
   i32 tag;
-  u32 send_op, receive_op;  // in Hosts::ops of its source and of its destination; kNone: none, or finished
+  // In Hosts::ops of its source and of its destination; kNone: none, or finished. The receiver of a flow keeps the
+  // position of its FlowArrival in receive_op.
+  u32 send_op, receive_op;
   u32 packets;   // of the present transfer; at the sender: not yet in the network; at the receiver: not yet received
   Cycle handed;  // time at which the NIC got the present transfer
   u32 next;      // next message in its list: an outbox, incoming messages of a pair, or unexpected messages
@@ -59,7 +62,7 @@ struct PacketPayload {  // data of the message for its receiver, and the packet'
   u64 bytes, begun;     // as in Message
   u32 number;
   i32 tag;
-  u32 send_op, receive_op;
+  u32 send_op, receive_op;  // of a flow, receive_op is the number of the packet
   u32 own_bytes;
   u8 transfer, cpu, nic, reserved;
 };
@@ -79,7 +82,7 @@ struct NodePort {
 static_assert(sizeof(NodePort) == 48);
 
 // Transfers from one rank to another are numbered in the order in which the NIC got them. The receiver handles them in
-// that order, whatever paths their packets took. Fetches are numbered separately and handled at once.
+// that order, whatever paths their packets took. Fetches and flows are numbered separately and handled at once.
 struct Pair {
   u32 sender, receiver;  // ranks; kNone: a free entry of the table
   u32 sent, fetches;     // at the sender: numbers assigned up to now
@@ -93,7 +96,19 @@ struct Outbox {  // transfers of a NIC that still have packets to inject
 };
 
 // kLinkHead, kLinkTail: the first and the last byte of a transfer reach the receiver's port of the intra-node link.
-enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch, kLinkHead, kLinkTail };
+// kFlow: a rank sends its next flow.
+enum class HostAction : u32 {
+  kStartRank,
+  kReady,
+  kBegin,
+  kDone,
+  kHandOver,
+  kArrive,
+  kMatch,
+  kLinkHead,
+  kLinkTail,
+  kFlow
+};
 struct HostEvent {
   u64 when, order;  // ps; order breaks ties
   u32 action, id;   // rank, operation or message
@@ -143,6 +158,28 @@ struct OutstandingChange {
   u32 job;
 };
 static_assert(sizeof(OutstandingChange) == 24);
+
+// Packets of a flow that have arrived (src/core/hosts/flows.cpp).
+struct FlowArrival {
+  u32 end = 0;          // one more than the highest number of an arrived packet
+  u32 missing = kNone;  // first of the ranges of packets below `end` that have not arrived, in order
+  u32 late = 0;         // packets that arrived after a packet with a higher number
+  u32 distance = 0;     // largest difference of these two numbers
+  u32 held = 0;         // most packets that waited at the receiver for a lower number
+  u32 reserved = 0;
+};
+struct MissingRange {
+  u32 from, end, next;
+};
+struct FlowRecord {  // of a complete flow
+  u64 begun, done;   // ps
+  u64 bytes;
+  u32 source, destination;  // terminals
+  i32 kind;
+  u32 packets, late, distance, held;
+  u32 job;
+};
+static_assert(sizeof(FlowRecord) == 56);
 
 // Data of a channel that the account of jobs touches for every flit (src/core/hosts/blame.hpp).
 struct ChannelAccount {

@@ -16,6 +16,8 @@ enum class OpKind : u8 { kCalc, kSend, kReceive };
 inline constexpr u32 kAnySource = kNone;
 inline constexpr i32 kAnyTag = -1;
 
+struct Network;
+
 struct Op {  // 24 bytes
   u64 size;  // bytes of a message, nanoseconds of a computation
   u32 peer;  // rank of the same job; a receive may take kAnySource
@@ -47,6 +49,14 @@ struct Block {
   void require(u32 after, u32 before, bool on_start = false) { dependencies.push_back({before, after, on_start}); }
 };
 
+// A message that its receiver does not wait for, as those of traffic=flows.
+struct Flow {
+  u64 bytes;
+  u32 to;    // rank of the same job, another than the sender
+  i32 kind;  // class, 0 or above
+};
+inline constexpr u64 kNoFlow = ~u64{0};
+
 struct Program {
   u32 ranks = 0;
   virtual ~Program() = default;
@@ -56,10 +66,24 @@ struct Program {
   // The number of successive blocks, starting with block `index`, that differ only in their peers. Code that counts
   // operations and bytes looks only at the first of these blocks.
   virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
+  // A rank without blocks may send flows, each at a time of its own. Sets `number` to the first flow from this number
+  // on and returns its time in ps, or kNoFlow. `before` is the time of the flow before.
+  virtual u64 flow_time(u32 rank, u64& number, u64 before) const {
+    return (void)rank, (void)number, (void)before, kNoFlow;
+  }
+  virtual Flow flow(const Network& net, u32 rank, u64 number) const {
+    return (void)net, (void)rank, (void)number, Flow{};
+  }
   // Source position of an operation for messages, such as "tree.goal:12", or "".
   virtual std::string where(u32 rank, u64 block, u32 op) const {
     return (void)rank, (void)block, (void)op, std::string();
   }
+};
+
+// A program of flows only.
+struct FlowProgram : Program {
+  u64 blocks(u32) const override { return 0; }
+  void block(u32, u64, Block&) const override {}
 };
 
 }  // namespace flitgym

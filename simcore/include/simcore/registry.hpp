@@ -127,7 +127,9 @@ struct TrafficSpec {
   // Fraction of `load` that a terminal offers; null: 1.
   double (*share)(const Network&, const ComponentData&, u32 terminal) = nullptr;
   TrafficSchedule (*schedule)(const Params&, const Network&) = nullptr;  // instead of all functions above
-  std::string plugin = {};                                               // plugin that registers it; empty: built in
+  // A program of flows instead of packets; it returns null if the parameters give packets.
+  std::shared_ptr<const Program> (*flows)(const Params&, const Network&) = nullptr;
+  std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
 // An application: its parameters determine the program of every rank. `ranks` = 0 means the motif's default number.

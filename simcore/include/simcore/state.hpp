@@ -266,6 +266,20 @@ struct alignas(64) Hosts {
 #undef FLITGYM_DECLARE
 };
 
+// The flows that a partition's terminals receive.
+#define FLITGYM_FLOWS(X)                                                      \
+  X(std::vector<FlowRecord>, complete)  /* in the order of their ends */      \
+  X(std::vector<FlowArrival>, arrivals) /* [pool] of flows that arrive now */ \
+  X(std::vector<u32>, free_arrivals)    /* entries not in use */              \
+  X(std::vector<MissingRange>, missing) /* [pool] */                          \
+  X(std::vector<u32>, free_missing)     /* entries not in use */
+
+struct alignas(64) Flows {
+#define FLITGYM_DECLARE(type, name) type name{};
+  FLITGYM_FLOWS(FLITGYM_DECLARE)
+#undef FLITGYM_DECLARE
+};
+
 using Memories = std::vector<Memory>;
 
 #define FLITGYM_STATE_FIXED(X)                                                                                        \
@@ -322,6 +336,9 @@ using Memories = std::vector<Memory>;
 #define FLITGYM_STATE_LOGGOPS(X) \
   X(std::vector<HostQueue>, host_queues) /* [ranks, cpus + 2 nics] processors, interfaces (send, receive) */
 
+// State of flows; empty without them.
+#define FLITGYM_STATE_FLOWS(X) X(std::vector<Flows>, flows) /* [partitions] */
+
 // State of nodes with several ranks; empty with one rank per node.
 #define FLITGYM_STATE_NODES_FIXED(X) X(std::vector<NodePort>, node_ports) /* [ranks] */
 #define FLITGYM_STATE_NODES_GROWING(X) \
@@ -361,7 +378,8 @@ using Memories = std::vector<Memory>;
 #define FLITGYM_STATE(X)                                               \
   FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)                       \
   FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)     \
-  FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_NODES_FIXED(X)                 \
+  FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_FLOWS(X)                       \
+  FLITGYM_STATE_NODES_FIXED(X)                                          \
   FLITGYM_STATE_NODES_GROWING(X) FLITGYM_STATE_LEARNING(X)
 // clang-format on
 

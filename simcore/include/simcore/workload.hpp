@@ -83,11 +83,13 @@ struct Workload {
   HostModel host;
   u64 cycle_ps;
   u32 packet_bytes, flit_bytes;
-  // by Transfer: bytes of the header, which precedes the data; requests, fetches and acknowledgements have no data
-  u32 header_bytes[5];
+  // by Transfer: bytes of the header, which precedes the data; requests, fetches and acknowledgements have no data;
+  // flows have no header
+  u32 header_bytes[6];
   bool interleave;  // the NIC takes packets from its messages in turn; false: it completes a message before it starts
                     // the next
-  bool blame;       // account for delays between jobs on every channel
+  bool flows = false;  // some ranks send flows
+  bool blame;          // account for delays between jobs on every channel
   MessageMatrix matrix;
   u32 cpus = 1, nics = 1;  // per rank
   u64 memory_bytes = 0;    // memory for the operations of all ranks: each rank's largest block, summed

@@ -159,15 +159,12 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   keep_islip(net);
 }
 
-void choose_workload(const Config& config, const Params& router, Network& net) {
-  if (!config.traffic.name.empty())
-    throw ConfigError("traffic: '" + config.traffic.name +
-                      "' cannot be combined with a workload, whose jobs are the only traffic");
-  const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
+void choose_workload(const WorkloadSection& section, const std::string& kind, const Params& router, Network& net) {
+  const auto workload = build_workload(section, net, router.real("flit_bytes"));
   net.least_packet_flits = 1;
-  net.most_packet_flits = flits_of("workload.packet_bytes", workload->packet_bytes, net);
-  fit_packets("workload.packet_bytes", router, net);
-  net.traffic_name = "workload";
+  net.most_packet_flits = flits_of(kind + ".packet_bytes", workload->packet_bytes, net);
+  fit_packets(kind + ".packet_bytes", router, net);
+  net.traffic_name = kind;
   net.load_values = {0};
   net.load_from = {0};
   net.gap_scale = {0};
@@ -175,6 +172,22 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   // Without a simulated network, other jobs cause no delay.
   net.accounted_jobs = workload->blame && workload->host.network ? workload->job_count() : 0;
   net.workload = workload;
+  if (workload->flows) need_flights(net);  // for ideal times
+}
+
+// Flows are the messages of a job with a rank on every terminal.
+void choose_flows(const std::shared_ptr<const Program>& flows, const Params& router, Network& net) {
+  const Values& given = net.config.traffic.values;
+  const auto bytes = std::get<i64>(given.at("packet_bytes"));
+  WorkloadSection section{{{"packet_bytes", bytes ? bytes : static_cast<i64>(net.flit_bytes)},
+                           {"nic_order", given.at("nic_order")},
+                           {"blame", false}},
+                          {{"flows", {}, flows, {}}}};
+  for (u32 t = 0; t < net.terminals; t++) section.jobs[0].terminals.push_back(t);
+  choose_workload(section, "traffic", router, net);
+  net.config.workload = {};
+  net.traffic_name = net.config.traffic.name;
+  net.load_values = {std::get<double>(given.at("load"))};
 }
 
 }  // namespace
@@ -182,11 +195,15 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
 namespace {
 
 // Programs that are given, not generated, are identified by their operations.
-u64 digest(const Program& program) {
+u64 digest(const Program& program, const Network& net) {
   u64 value = program.ranks;
   const auto word = [&](u64 x) { value = mix64(value ^ x) + 0x9e3779b97f4a7c15ull; };
   Block block;
-  for (u32 r = 0; r < program.ranks; r++)
+  for (u32 r = 0; r < program.ranks; r++) {
+    for (u64 number = 0, when = 0; (when = program.flow_time(r, number, when)) != kNoFlow; number++, worked()) {
+      const Flow flow = program.flow(net, r, number);
+      word(when), word(flow.bytes), word(u64{flow.to} << 32 | static_cast<u32>(flow.kind));
+    }
     for (u64 k = 0, n = program.blocks(r); k < n; k += program.repeats(r, k)) {
       block.clear();
       program.block(r, k, block);
@@ -197,6 +214,7 @@ u64 digest(const Program& program) {
             word(u64{static_cast<u8>(op.kind)} << 16 | op.cpu << 8 | op.nic);
       for (const Dependency& d : block.dependencies) word(u64{d.before} << 32 | d.after), word(d.on_start);
     }
+  }
   return value;
 }
 
@@ -206,7 +224,7 @@ void identify_workload(const WorkloadSection& section, Network& net) {
   for (const auto& [key, value] : section.values) text << key << '=' << to_string(value) << ' ';
   for (const JobSection& job : section.jobs) {
     text << "\njob " << job.name << ' ' << job.motif.name;
-    if (job.program) text << digest(*job.program);
+    if (job.program) text << digest(*job.program, net);
     for (const auto& [key, value] : job.motif.values) text << ' ' << key << '=' << to_string(value);
     if (!mapped)
       for (const u32 t : job.terminals) text << ' ' << t;
@@ -261,8 +279,14 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   size_router(router, *net);
   make_graphs(outages, *net);
   choose_routing(config, router, *net);
-  if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
-  else choose_workload(config, router, *net);
+  if (config.workload.jobs.empty()) {
+    if (const auto flows = choose_traffic(config, router, *net)) choose_flows(flows, router, *net);
+  } else {
+    if (!config.traffic.name.empty())
+      throw ConfigError("traffic: '" + config.traffic.name +
+                        "' cannot be combined with a workload, whose jobs are the only traffic");
+    choose_workload(config.workload, "workload", router, *net);
+  }
   if (config.record) build_witness(*config.record, *net);
   choose_partitions(*net, config.partitions, config.threads);
   // The identity is everything that determines the course of a run; a snapshot must match it.
@@ -278,6 +302,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.table) net->identity += "table=" + std::to_string(net->table_digest) + '\n';
   if (config.demand) net->identity += "demand=" + std::to_string(digest(*config.demand)) + '\n';
   if (config.traffic_matrix) net->identity += "traffic=" + std::to_string(digest(*config.traffic_matrix)) + '\n';
+  if (config.flows) net->identity += "flows=" + std::to_string(digest(*config.flows, *net)) + '\n';
   if (config.record)
     for (const auto& [key, value] : *config.record) net->identity += "record." + key + "=" + to_string(value) + '\n';
   if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';

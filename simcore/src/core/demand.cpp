@@ -23,10 +23,24 @@ void DemandArea::begin(const Network& net) {
         due.moment += packets * start;
       }
     }
+    if (w->flows) clocks_.assign(w->ranks(), Terminal{});
+    for (u32 rank = 0; rank < clocks_.size(); rank++) next_flow(*w, rank);
     return;
   }
   clocks_.assign(net.terminals, Terminal{});
   for (u32 t = 0; t < net.terminals; t++) clocks_[t].next_tick = first_tick(net, clocks_[t], t);
+}
+
+// Sets the time of the clock, in ps, to that of the next flow of a rank.
+void DemandArea::next_flow(const Workload& w, u32 rank) {
+  const Job& job = w.jobs[w.rank_job[rank]];
+  u64 number = clocks_[rank].round;
+  const u64 before = number ? clocks_[rank].next_tick - job.start_ps : 0;
+  const u64 when = job.program->blocks(rank - job.first_rank)
+                       ? kNoFlow
+                       : job.program->flow_time(rank - job.first_rank, number, before);
+  clocks_[rank].round = static_cast<u32>(number);
+  clocks_[rank].next_tick = when == kNoFlow ? when : when + job.start_ps;
 }
 
 const std::vector<double>& DemandArea::accrued(const Network& net, const State& s) {
@@ -36,6 +50,15 @@ const std::vector<double>& DemandArea::accrued(const Network& net, const State& 
   const Cycle now = s.part.totals.now;
   if (due_.empty() || now < counted_to_) begin(net);
   counted_to_ = now;
+  for (u32 rank = 0; net.workload && rank < clocks_.size(); rank++)
+    for (const Workload& w = *net.workload; clocks_[rank].next_tick / w.cycle_ps <= now; next_flow(w, rank)) {
+      const Job& job = w.jobs[w.rank_job[rank]];
+      const Flow flow = job.program->flow(net, rank - job.first_rank, clocks_[rank].round++);
+      Due& due = due_[w.rank_terminal[rank]];
+      const double packets = static_cast<double>(flow.bytes) / w.packet_bytes;
+      due.packets += packets;
+      due.moment += packets * static_cast<double>(clocks_[rank].next_tick) / static_cast<double>(w.cycle_ps);
+    }
   for (u32 t = 0; t < net.terminals; t++) {
     Due& due = due_[t];
     const Delivered& delivered = s.delivered_from[t];

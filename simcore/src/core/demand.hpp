@@ -3,8 +3,8 @@
 // By Little's law (Dally & Towles, 23.1), the sum of all delays is the integral over time of the packets that are due
 // and not delivered. The number of packets due is the same for every policy. It follows from the generation clocks of
 // the sources, as if a NIC were never full. For a workload, all packets that the ranks of a job will send are due at
-// the start of the job. Waiting outside the network, e.g. behind a full NIC or for another rank, therefore counts like
-// waiting inside.
+// the start of the job, and a flow is due at its own time. Waiting outside the network, e.g. behind a full NIC or for
+// another rank, therefore counts like waiting inside.
 #pragma once
 
 #include <vector>
@@ -29,6 +29,7 @@ class DemandArea {
     double packets = 0, moment = 0;  // number of packets, and sum of the cycles at which they were due
   };
   void begin(const Network&);
+  void next_flow(const Workload&, u32 rank);
 
   Cycle counted_to_ = 0;
   std::vector<Terminal> clocks_;

@@ -155,7 +155,10 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
 }
 
 bool Simulation::workload_finished() const {
-  return network_->workload && host_totals(state_).ranks_done == network_->workload->ranks();
+  const Workload* const w = network_->workload.get();
+  if (!w || host_totals(state_).ranks_done < w->ranks()) return false;
+  // No rank waits for the flows that are still in transit.
+  return !w->flows || (host_totals(state_).messages_open == 0 && totals(state_).packets_in_network == 0);
 }
 
 bool Simulation::workload_stuck() const {

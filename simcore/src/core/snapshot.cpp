@@ -41,9 +41,11 @@ void visit(Visitor& v, T& x) {
     FLITGYM_PARTITION(FLITGYM_VISIT)
   } else if constexpr (std::is_same_v<Own, Hosts>) {
     FLITGYM_HOSTS(FLITGYM_VISIT)
+  } else if constexpr (std::is_same_v<Own, Flows>) {
+    FLITGYM_FLOWS(FLITGYM_VISIT)
 #undef FLITGYM_VISIT
   } else if constexpr (std::is_same_v<Own, std::vector<Partition>> || std::is_same_v<Own, std::vector<Hosts>> ||
-                       std::is_same_v<Own, Memories>) {
+                       std::is_same_v<Own, std::vector<Flows>> || std::is_same_v<Own, Memories>) {
     for (auto& one : x) visit(v, one);
   } else {
     v.field(x);
@@ -197,6 +199,7 @@ u64 Simulation::hash() const {
   if (network_->workload && network_->workload->host.kind == HostKind::kLogGops) {
     FLITGYM_STATE_LOGGOPS(FLITGYM_HASH)
   }
+  FLITGYM_STATE_FLOWS(FLITGYM_HASH)
   if (network_->workload && network_->workload->has_links()) {
     FLITGYM_STATE_NODES_FIXED(FLITGYM_HASH)
     FLITGYM_STATE_NODES_GROWING(FLITGYM_HASH)
@@ -250,6 +253,7 @@ void Simulation::restore(const std::string& bytes) {
   fresh.memory.resize(state_.memory.size());
   fresh.further.resize(state_.further.size());
   fresh.hosts.resize(state_.hosts.size());
+  fresh.flows.resize(state_.flows.size());
   const u32 parts = network_->partitions();
   for (u32 k = 0; k < parts; k++) {  // sets the number of lines; their contents are read below
     partition(fresh, k).flit_lines = partition(state_, k).flit_lines;

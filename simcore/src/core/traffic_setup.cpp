@@ -65,23 +65,6 @@ void take_load_steps(const std::string& where, const Params& params, Network& ne
   net.load_steps = static_cast<u32>(net.load_values.size());
 }
 
-// The pattern of a phase. Its messages begin with the name of the phase.
-Pattern pattern_in_words(const std::string& phase, const std::string& words, const Network& net) {
-  Section section = in_words(phase, words);
-  try {
-    const auto& spec = find<TrafficSpec>("traffic", section.name, net);
-    for (const ParamSpec& param : spec.params)  // `dimension=0` is text
-      if (const auto found = section.values.find(param.key);
-          found != section.values.end() && std::holds_alternative<std::string>(param.fallback))
-        found->second = to_string(found->second);
-    if (spec.schedule)
-      throw ConfigError("'" + spec.name + "' itself consists of patterns, so it cannot be one of them");
-    return pattern_of(spec, Params("traffic." + spec.name, spec.params, section.values, net.seed), net);
-  } catch (const ConfigError& error) {
-    throw ConfigError(phase + ": " + error.what());
-  }
-}
-
 void take_schedule(const std::string& where, const TrafficSchedule& schedule, Network& net) {
   if (net.load_values.size() > 1)
     throw ConfigError(where + ".load_step_times_ns: the load of this traffic changes by itself; leave the steps out");
@@ -113,6 +96,22 @@ void take_schedule(const std::string& where, const TrafficSchedule& schedule, Ne
 }
 
 }  // namespace
+
+Pattern pattern_in_words(const std::string& phase, const std::string& words, const Network& net) {
+  Section section = in_words(phase, words);
+  try {
+    const auto& spec = find<TrafficSpec>("traffic", section.name, net);
+    for (const ParamSpec& param : spec.params)  // `dimension=0` is text
+      if (const auto found = section.values.find(param.key);
+          found != section.values.end() && std::holds_alternative<std::string>(param.fallback))
+        found->second = to_string(found->second);
+    if (spec.schedule)
+      throw ConfigError("'" + spec.name + "' itself consists of patterns, so it cannot be one of them");
+    return pattern_of(spec, Params("traffic." + spec.name, spec.params, section.values, net.seed), net);
+  } catch (const ConfigError& error) {
+    throw ConfigError(phase + ": " + error.what());
+  }
+}
 
 Section in_words(const std::string& where, const std::string& words) {
   Section section;
@@ -148,7 +147,12 @@ Section in_words(const std::string& where, const std::string& words) {
   return section;
 }
 
-void choose_traffic(const Config& config, const Params& router, Network& net) {
+u32 packet_bytes_of(const Params& params, const Network& net) {
+  const u32 bytes = params.count("packet_bytes");
+  return bytes ? bytes : static_cast<u32>(net.flit_bytes);
+}
+
+std::shared_ptr<const Program> choose_traffic(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<TrafficSpec>("traffic", config.traffic.name, net);
   const std::string where = "traffic." + spec.name;
   std::vector<ParamSpec> specs = common_traffic_params();
@@ -157,6 +161,13 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
 
   net.traffic_name = spec.name;
   net.config.traffic = {spec.name, params.values()};
+  if (auto flows = config.flows ? config.flows : spec.flows ? spec.flows(params, net) : nullptr) {
+    for (const char* key : {"packet_bytes_max", "load_step_times_ns", "load_step_loads", "injection"})
+      for (const ParamSpec& own : common_traffic_params())
+        if (own.key == key && to_string(params.value(key)) != to_string(own.fallback))
+          throw ConfigError(where + "." + key + ": it has no effect on flows with sizes or from a file; leave it out");
+    return flows;
+  }
   const u32 least = params.count("packet_bytes"), most = params.count("packet_bytes_max");
   if (most > 0 && most < least)
     throw ConfigError(where + ".packet_bytes_max: " + std::to_string(most) +
@@ -182,6 +193,7 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
     net.gap_scale.push_back(mean > net.trial_cycles ? 1 / log_unit(1 - net.trial_cycles / mean) : 0);
     net.gap_fixed.push_back(load > 0 && mean < 0x1.0p31 ? static_cast<u64>(mean * 0x1.0p32) : ~u64{0});
   }
+  return nullptr;
 }
 
 const std::vector<ParamSpec>& common_traffic_params() {

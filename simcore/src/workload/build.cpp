@@ -88,7 +88,8 @@ void examine(const Program& program, const std::string& where, Workload& w) {
   const u64 most = std::min<u64>(kLongestNs, u64{0xffff0000} * w.packet_bytes);
   Block block;
   for (u32 r = 0; r < program.ranks; r++) {
-    u64 largest = 0;
+    u64 largest = 0, number = 0;
+    w.flows |= program.flow_time(r, number, 0) != kNoFlow;
     workload::each_block(program, r, block, [&](u64 k, u64) {
       largest = std::max(largest, std::bit_ceil(block.ops.size()) * sizeof(ActiveOp) +
                                       std::bit_ceil(block.dependencies.size()) * sizeof(u32));
@@ -215,8 +216,8 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
                       " is not a whole number, as a workload needs");
   const bool mpi = w->host.kind == HostKind::kMpi;
   const u32 eager = params.count("header_bytes_eager"), rendezvous = params.count("header_bytes_rendezvous");
-  const u32 headers[5] = {eager, eager, rendezvous, rendezvous, params.count("header_bytes_acknowledge")};
-  for (u32 k = 0; k < 5; k++) w->header_bytes[k] = mpi ? headers[k] : 0;
+  const u32 headers[6] = {eager, eager, rendezvous, rendezvous, params.count("header_bytes_acknowledge"), 0};
+  for (u32 k = 0; k < 6; k++) w->header_bytes[k] = mpi ? headers[k] : 0;
   w->interleave = params.text("nic_order") == "packet";
   w->blame = params.boolean("blame");
 

@@ -46,6 +46,7 @@ class Engine {
           s_.ranks[e.id].started = now_;
           enter(e.id);
           break;
+        case HostAction::kFlow: begin_flow(e.id); break;
         case HostAction::kReady: ready(e.id); break;
         case HostAction::kBegin: begin(e.id); break;
         case HostAction::kDone: done(e.id); break;
@@ -92,12 +93,32 @@ class Engine {
       rank.block += alike;
       own_.totals.blocks_done += alike;
     }
+    if (blocks == 0 && await_flow(r)) return;
     rank.finished = now_;
     rank.done = 1;
     own_.totals.ranks_done++;
     JobTotals& totals = own_.job_totals[w_.rank_job[r]];
     totals.ranks_done++;
     totals.finished = now_;
+  }
+
+  // Schedules the next flow of a rank, whose number is its `block`. Returns false if there is none.
+  bool await_flow(u32 r) {
+    const Job& job = job_of(r);
+    const u64 when = job.program->flow_time(r - job.first_rank, s_.ranks[r].block, now_ - job.start_ps);
+    if (when != kNoFlow) push(job.start_ps + when, HostAction::kFlow, r);
+    return when != kNoFlow;
+  }
+
+  void begin_flow(u32 r) {
+    const Job& job = job_of(r);
+    const Flow flow = job.program->flow(f_.net, r - job.first_rank, s_.ranks[r].block++);
+    const u32 m = new_message(own_);
+    const auto kind = static_cast<u8>(Transfer::kFlow);
+    own_.messages[m] = {flow.bytes, now_, 0, r, job.first_rank + flow.to, flow.kind, kNone, kNone, 0, 0, kNone, 0,
+                        kind,       0,    0, 0};
+    hand_over(f_, m);
+    enter(r);
   }
 
   void install(u32 r, const Block& block) {
@@ -394,6 +415,7 @@ class Engine {
         free_message(own_, id);
         break;
       }
+      case Transfer::kFlow: break;  // it ends at the NIC (flow_complete())
     }
   }
 

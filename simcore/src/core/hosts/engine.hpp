@@ -61,6 +61,10 @@ u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer);  // number of
 void fill_from_outbox(Frame& f, u32 terminal);  // moves packets to the NIC's buffer while there is space
 void packet_delivered(Frame& f, u32 packet);    // the packet's tail has reached its terminal
 
+// Flows (flows.cpp): packet `number` of a flow has arrived; all have arrived at `when`.
+void flow_packet(Frame& f, Message& m, u32 number);
+void flow_complete(Frame& f, u32 message, u64 when);
+
 void hand_on(Frame& f, u32 message, u64 when, bool by_packet);  // the receiver has all bytes of the present transfer
 JobPoint* job_point(Frame& f, u32 job);  // the present interval of a job's time series; null without a series
 
@@ -71,7 +75,8 @@ void link_tail(Frame& f, u32 message);
 void count_within_node(Frame& f, u32 message, bool received);
 
 inline bool from_destination(Transfer t) { return t == Transfer::kFetch || t == Transfer::kAcknowledge; }
-inline bool carries_data(Transfer t) { return t == Transfer::kEager || t == Transfer::kData; }
+inline bool carries_data(Transfer t) { return t == Transfer::kEager || t == Transfer::kData || t == Transfer::kFlow; }
+inline bool unordered(Transfer t) { return t == Transfer::kFetch || t == Transfer::kFlow; }  // see Pair
 // Bytes that a transfer moves, with its header.
 inline u64 wire_bytes(const Workload& w, u64 bytes, Transfer transfer) {
   return w.header_bytes[static_cast<u8>(transfer)] + (carries_data(transfer) ? bytes : 0);

@@ -64,10 +64,10 @@ void add_outstanding(JobTotals& job, i64 bytes) {
 struct Incoming {
   u32 id, before;
 };
-Incoming incoming(const Hosts& hosts, const Pair& pair, u32 number, bool fetch) {
+Incoming incoming(const Hosts& hosts, const Pair& pair, u32 number, bool unordered_one) {
   u32 before = kNone, id = pair.incoming;
   for (; id != kNone; before = id, id = hosts.messages[id].next)
-    if (hosts.messages[id].number == number && (transfer_of(hosts.messages[id]) == Transfer::kFetch) == fetch) break;
+    if (hosts.messages[id].number == number && unordered(transfer_of(hosts.messages[id])) == unordered_one) break;
   return {id, before};
 }
 
@@ -81,10 +81,15 @@ u32 first_packet(Frame& f, Pair& pair, const PacketPayload& load) {
   const auto transfer = static_cast<Transfer>(load.transfer);
   const bool back = from_destination(transfer);
   const u32 packets = wire_packets(*f.net.workload, load.bytes, transfer);
+  u32 receive_op = load.receive_op;
+  if (transfer == Transfer::kFlow) {
+    Flows& flows = f.s.flows[f.k];
+    receive_op = take(flows.arrivals, flows.free_arrivals);
+    flows.arrivals[receive_op] = {};
+  }
   const u32 source = back ? pair.receiver : pair.sender, destination = back ? pair.sender : pair.receiver;
-  m = {load.bytes,      load.begun, 0, source,        destination, load.tag,      load.send_op,
-       load.receive_op, packets,    0, pair.incoming, load.number, load.transfer, 0,
-       load.cpu,        load.nic};
+  m = {load.bytes, load.begun,    0,           source,        destination, load.tag, load.send_op, receive_op, packets,
+       0,          pair.incoming, load.number, load.transfer, 0,           load.cpu, load.nic};
   pair.incoming = id;
   return id;
 }
@@ -108,6 +113,7 @@ void hand_on(Frame& f, u32 id, u64 when, bool by_packet) {
     count_received(f, m, when, by_packet ? 0 : when);
     learning::count_delivered(f, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
   }
+  if (transfer_of(m) == Transfer::kFlow) return flow_complete(f, id, when);
   push_event(hosts, when + w.host.nic_receive, HostAction::kArrive, id);
 }
 
@@ -197,9 +203,10 @@ void hand_over(Frame& f, u32 id) {
   }
 
   Pair& pair = pair_of(hosts, from, to);
-  m.number = transfer == Transfer::kFetch ? pair.fetches++ : pair.sent++;
+  m.number = unordered(transfer) ? pair.fetches++ : pair.sent++;
   m.packets = wire_packets(w, m.bytes, transfer);
   m.handed = f.now;
+  if (transfer == Transfer::kFlow && f.part.window.open) f.part.window.generated += m.packets;
   Outbox& box = s.outboxes[terminal];
   if (transfer == Transfer::kFetch && box.first != kNone) {
     m.next = box.first;  // a fetch overtakes waiting transfers and is not part of their order
@@ -239,7 +246,8 @@ void fill_from_outbox(Frame& f, u32 terminal) {
 
     const bool data = carries_data(transfer);
     // The header comes first and may fill more than a packet.
-    const u64 before = (wire_packets(w, m.bytes, transfer) - m.packets) * u64{w.packet_bytes};
+    const u32 number = wire_packets(w, m.bytes, transfer) - m.packets;
+    const u64 before = number * u64{w.packet_bytes};
     const u64 header = w.header_bytes[m.transfer];
     const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
     const u32 packet = inject_packet(f, terminal, w.rank_terminal[receiver(m)], flits, m.handed, w.rank_job[m.source]);
@@ -248,7 +256,8 @@ void fill_from_outbox(Frame& f, u32 terminal) {
       if (packet >= s.packet_ranks.size()) s.packet_ranks.resize(packet + 1);
       s.packet_ranks[packet] = {sender(m), receiver(m)};
     }
-    s.payloads[packet] = {m.bytes, m.begun,    m.number, m.tag, m.send_op, m.receive_op,
+    const u32 receive_op = transfer == Transfer::kFlow ? number : m.receive_op;
+    s.payloads[packet] = {m.bytes, m.begun,    m.number, m.tag, m.send_op, receive_op,
                           payload, m.transfer, m.cpu,    m.nic, 0};
 
     if (--m.packets > 0) {
@@ -289,12 +298,15 @@ void packet_delivered(Frame& f, u32 packet) {
 
   const PacketRanks ends = ends_of(w, f.s, packet);
   Pair& pair = pair_of(hosts, ends.sender, ends.receiver);
-  const bool fetch = static_cast<Transfer>(load.transfer) == Transfer::kFetch;
-  Incoming one = incoming(hosts, pair, load.number, fetch);
+  const bool at_once = unordered(static_cast<Transfer>(load.transfer));
+  Incoming one = incoming(hosts, pair, load.number, at_once);
   if (one.id == kNone) one = {first_packet(f, pair, load), kNone};
-  if (--hosts.messages[one.id].packets > 0) return;
+  Message& m = hosts.messages[one.id];
+  m.packets--;
+  if (transfer_of(m) == Transfer::kFlow) flow_packet(f, m, load.receive_op);
+  if (m.packets > 0) return;
   const u64 when = u64{f.now} * w.cycle_ps;
-  if (fetch) {
+  if (at_once) {
     unlink(hosts, pair, one);
     return hand_on(f, one.id, when, true);
   }

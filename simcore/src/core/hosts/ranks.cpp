@@ -23,6 +23,7 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
     make(hosts.free_ops, 32, kNone);
     make(hosts.free_edges, 32, kNone);
   }
+  if (w.flows) s.flows.resize(net.partitions());
   if (const std::size_t jobs = net.accounted_jobs) {
     const std::size_t ports = net.router_ports, vcs = net.vc_id(net.router_ports, 0);
     make(s.job_channels, ports, ChannelAccount{});
