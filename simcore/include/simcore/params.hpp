@@ -57,6 +57,7 @@ struct Config {
   u32 threads = 1;                                    // Simulation::threads() at first
   std::shared_ptr<const Demand> demand = {};          // for routing=table: traffic whose load the engine balances
   std::shared_ptr<const Demand> traffic_matrix = {};  // for traffic=matrix
+  Section congestion_control = {};                    // without a name: none
   std::optional<Values> record = {};                  // records the decisions of the routing (record_params())
 };
 

@@ -11,6 +11,7 @@
 #include "core/router_setup.hpp"
 #include "core/traffic_setup.hpp"
 #include "core/wiring.hpp"
+#include "simcore/control.hpp"
 #include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
@@ -263,6 +264,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
   else choose_workload(config, router, *net);
+  choose_control(config, *net);
   if (config.record) build_witness(*config.record, *net);
   choose_partitions(*net, config.partitions, config.threads);
   // The identity is everything that determines the course of a run; a snapshot must match it.
@@ -280,6 +282,12 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.traffic_matrix) net->identity += "traffic=" + std::to_string(digest(*config.traffic_matrix)) + '\n';
   if (config.record)
     for (const auto& [key, value] : *config.record) net->identity += "record." + key + "=" + to_string(value) + '\n';
+  if (net->control) {
+    net->identity += "congestion_control=" + net->config.congestion_control.name;
+    for (const auto& [key, value] : net->config.congestion_control.values)
+      net->identity += " " + key + "=" + to_string(value);
+    net->identity += '\n';
+  }
   if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;
