@@ -52,6 +52,11 @@ std::vector<Case> cases() {
       config(small_network(), input_queued(),
              {"policy", {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", "remote_queues"}}},
              adversarial));
+  for (const char* control : {"dctcp", "swift", "receiver"}) {
+    Config held = config(small_network(), hpdc21(), {"par", {}}, hot);
+    held.congestion_control = {control, {{"flows", 20}}};
+    add(std::string("dragonfly with ") + control, held);
+  }
   Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
   failing.failures = {{"events", "0.05@1000-2500,0.05@1801"}};
   add("dragonfly with links that go down and up", failing);
