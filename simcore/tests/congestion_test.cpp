@@ -12,11 +12,12 @@ using namespace scenes;
 
 const std::vector<std::string> kControls = {"window", "dctcp", "swift", "receiver", "dcqcn", "slingshot"};
 
-// Flows of packets of four flits to terminal 0, at the full rate of their links.
+// Flows of packets of four flits to terminal 0, at the full rate of their links. Each router has its own link to the
+// router of terminal 0, so that the arbiter of the port treats all sources alike.
 constexpr i64 kFlits = 4;
 Config flows(const std::string& control, const std::vector<double>& sources, const Values& values = {},
              const Values& router = sc22()) {
-  Config c = config(small_network(), packet_crossbar(router), {"minimal", {}},
+  Config c = config(hyperx_section({9}, 2), packet_crossbar(router), {"minimal", {}},
                     {"flows",
                      {{"load", 1.0},
                       {"injection", "fixed_interval"},
@@ -27,10 +28,10 @@ Config flows(const std::string& control, const std::vector<double>& sources, con
   return c;
 }
 
-// Sources in eight other groups.
-std::vector<double> far_sources(u32 n) {
+// Sources at the eight other routers.
+std::vector<double> sources_of(u32 n) {
   std::vector<double> all;
-  for (u32 k = 0; k < n; k++) all.push_back(8.0 + 8.0 * (k % 8) + k / 8);
+  for (u32 k = 0; k < n; k++) all.push_back(2 + 2 * (k % 8) + k / 8);
   return all;
 }
 
@@ -92,7 +93,7 @@ TEST(a_single_flow_reaches_the_rate_of_its_link) {
 TEST(flows_into_one_port_share_it) {
   for (const std::string& control : kControls)
     for (const u32 n : {2u, 8u, 16u}) {
-      const auto sources = far_sources(n);
+      const auto sources = sources_of(n);
       Simulation sim(flows(control, sources));
       const Control& c = *sim.network().control;
       sim.run(200 * c.round_trip);
