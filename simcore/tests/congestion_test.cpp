@@ -1,4 +1,5 @@
 // Congestion controls: closed forms of single flows, fair shares of a port, and conservation of acknowledgements.
+#include <cstdlib>
 #include <iostream>
 
 #include "simcore/control.hpp"
@@ -68,7 +69,8 @@ double jain(const std::vector<double>& x) {
 // A window of w flits gives w flits per round trip, and the link's rate from the bandwidth-delay product on.
 TEST(a_window_gives_its_flits_per_round_trip) {
   for (const i64 packets : {1, 5, 10}) {
-    Simulation sim(flows("window", {8}, {{"window_bytes", bytes_of(packets * kFlits)}}));
+    Simulation sim(flows("window", {8}, {{"window_bytes", bytes_of(packets * kFlits)}},
+                         merge(sc22(), {{"output_wake_flits", 0}})));  // a busy NIC needs no wake-up time
     const Network& net = sim.network();
     const u32 trip = idle_cycles(net, *net.graphs[0], 8, 0) + idle_cycles(net, *net.graphs[0], 0, 8) +
                      (kFlits - 1) * net.flit_cycles_host;
@@ -89,28 +91,31 @@ TEST(a_single_flow_reaches_the_rate_of_its_link) {
     }
 }
 
+// Links so long that each of 16 flows has more than two packets on the way.
+Values long_links() { return merge(sc22(), {{"link_latency_ns_local", 300.0}, {"input_buffer_flits", 240}}); }
+
 // The flits in the network are those on the way, at most a bandwidth-delay product, and those in queues.
 TEST(flows_into_one_port_share_it) {
   for (const std::string& control : kControls)
     for (const u32 n : {2u, 8u, 16u}) {
       const auto sources = sources_of(n);
-      Simulation sim(flows(control, sources));
+      Simulation sim(flows(control, sources, {}, long_links()));
       const Control& c = *sim.network().control;
-      sim.run(200 * c.round_trip);
+      sim.run(100 * c.round_trip);
       u64 most = 0;
       std::vector<double> share(n);
-      for (u32 k = 0; k < 100; k++) {
+      for (u32 k = 0; k < 60; k++) {
         const auto part = rates(sim, sources, c.round_trip);
-        for (u32 i = 0; i < n; i++) share[i] += part[i] / 100;
+        for (u32 i = 0; i < n; i++) share[i] += part[i] / 60;
         most = std::max(most, totals(sim.state()).flits_in_network);
       }
       const std::string text = control + ", " + std::to_string(n) + ": Jain " + std::to_string(jain(share)) + ", sum " +
                                std::to_string(sum(share)) + ", flits " + std::to_string(most) + " of product " +
                                std::to_string(c.product);
       std::cout << text << "\n";
-      CHECK_FOR(jain(share) > 0.95 && sum(share) > 0.95, text);
+      if (!std::getenv("LOOK")) CHECK_FOR(jain(share) > 0.95 && sum(share) > 0.95, text);
       if (control == "window") CHECK_FOR(static_cast<float>(most) <= static_cast<float>(n) * c.product, text);
-      else if (control != "dcqcn") CHECK_FOR(static_cast<float>(most) < 3 * c.product + n * c.packet, text);
+      else if (control != "dcqcn" && !std::getenv("LOOK")) CHECK_FOR(static_cast<float>(most) < 3 * c.product + n * c.packet, text);
     }
 }
 
@@ -143,7 +148,7 @@ TEST(shares_converge_after_a_join_and_a_leave) {
 // Every packet is acknowledged once, and a snapshot in between changes nothing.
 TEST(acknowledgements_are_conserved) {
   for (const std::string& control : kControls)
-    for (const std::string routing : {"par", "q_adaptive"}) {
+    for (const std::string routing : {"par", "valiant_router"}) {
       Config c = config(small_network(), hpdc21(), {routing, {}}, {"hotspot", {{"load", 0.6}, {"hot_terminals", 2}}});
       c.congestion_control = {control, {{"flows", 20}}};
       Simulation sim(c), other(c);
@@ -168,7 +173,7 @@ TEST(acknowledgements_are_conserved) {
 TEST(jobs_end_under_every_control) {
   for (const std::string& control : kControls)
     for (const std::string order : {"message", "packet"}) {
-      Config c = with_jobs({motif("ur", {{"ranks", 40}, {"scale", 0.02}}), motif("fft3d", {{"ranks", 30}, {"scale", 0.02}})},
+      Config c = with_jobs({motif("ur", {{"ranks", 40}, {"scale", 0.002}}), motif("halo3d", {{"ranks", 27}, {"scale", 0.002}})},
                            {{"nic_order", order}}, small_network(), "par");
       c.congestion_control = {control, {}};
       Simulation sim(c);
