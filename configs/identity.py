@@ -31,7 +31,7 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     """The sections of the resolved configuration that the core takes: components, failures and the seed.
 
     With a workload there are jobs instead of a traffic pattern. The section `failures` is left out if it is empty; a
-    seed without failures is kept, because a world may draw failures with it.
+    seed without failures is kept, because a world may draw failures with it. `congestion_control=none` is left out.
 
     Raises:
         ConfigError: the jobs of the workload do not fit the network.
@@ -40,10 +40,17 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     failures = core_failures(config, seed_alone=True)
     if failures:
         sections["failures"] = failures
+    if controls(config):
+        sections["congestion_control"] = plain_of(config["congestion_control"])
     if has_workload(config):
         jobs = core_workload(plain_of(config["workload"]), sections["topology"], failures, sections["seed"])
         return {**sections, "workload": jobs}
     return {**sections, "traffic": plain_of(config["traffic"])}
+
+
+def controls(config: Mapping[Any, Any]) -> bool:
+    """Whether the NICs have a congestion control. Results of older versions have no such section."""
+    return bool((config.get("congestion_control") or {"name": "none"})["name"] != "none")
 
 
 def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
@@ -77,6 +84,8 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     failures = core_failures(config)
     if failures:
         identity["failures"] = {"seed": config["seed"], **failures} if draws_failures(failures) else failures
+    if controls(config):
+        identity["congestion_control"] = plain_of(config["congestion_control"])
     if has_workload(config):
         identity["workload"] = workload_identity(plain_of(config["workload"]))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}

@@ -20,7 +20,7 @@ from .quantities import units_of
 from .source import CONFIG_DIR, offer
 from .warmup import warmup_ns
 
-KINDS = ("topology", "router", "routing", "traffic")
+KINDS = ("topology", "router", "routing", "traffic", "congestion_control")
 GROUPS = (*KINDS, "workload")
 WORKLOADS = tuple(sorted(path.stem for path in CONFIG_DIR.glob("workload/*.yaml")))
 

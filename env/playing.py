@@ -19,7 +19,7 @@ from .packet_options import Choose, world_of
 
 MEASURED = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "offered_load", "hops_mean")
 _OF_JOBS = ("packet_latency_mean_ns", "packet_latency_p99_ns", "hops_mean")
-_NETWORK = ("topology", "router", "failures")  # sections of a world besides traffic and jobs
+_NETWORK = ("topology", "router", "congestion_control", "failures")  # sections of a world besides traffic and jobs
 _WINDOW_NS = 20_000.0
 _LOOK = 1024  # cycles between two checks for the end of the jobs
 

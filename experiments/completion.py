@@ -30,9 +30,11 @@ compdef _flitgym flitgym
 """
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH}
 _NETWORK = ("topology", "router", "routing", "traffic", "workload", "run")
+_SIMULATED = (*_NETWORK, "congestion_control")
 # The groups of each verb. Other verbs take folders and files.
 _GROUPS = {
-    **dict.fromkeys(("simulate", "record", "evaluate"), _NETWORK),
+    **dict.fromkeys(("simulate", "record"), _SIMULATED),
+    "evaluate": _NETWORK,
     "saturate": ("topology", "router", "routing", "traffic", "run"),
     "route": ("topology", "engine"),
     "train": ("topology", "router", "traffic", "workload", "agent", "worlds"),

@@ -21,6 +21,7 @@ GROUPS = {
     "routing": "the choice of paths",
     "traffic": "the destinations of packets",
     "workload": "jobs instead of a traffic pattern",
+    "congestion_control": "the time at which a network interface may send",
     "run": "the windows of a run, and the files that it keeps",
     "motif": "the communication of a job, for workload=jobs",
     "agent": "a learning algorithm, for flitgym train",
@@ -29,7 +30,7 @@ GROUPS = {
     "seed": "the random choices that have a seed of their own; by default they follow from `seed`",
 }
 _SEEDED = ("topology", "failures", "traffic", "workload", "motif", "routing", "engine")
-_REGISTERED = ("topology", "router", "routing", "traffic", "motif", "engine")
+_REGISTERED = ("topology", "router", "routing", "traffic", "congestion_control", "motif", "engine")
 _SENTENCE = re.compile(r"(?<=[^.]{4}[a-z0-9)%]\.) (?=[A-Z])")
 _SHORT = 60  # characters; after a shorter first sentence the second one follows
 _AGENTS = Path(__file__).resolve().parent.parent / "agents"

@@ -12,7 +12,7 @@ from typing import Any
 from ._core import ConfigError, registered
 from .plugins import files
 
-_KINDS = ("topology", "router", "routing", "traffic")
+_KINDS = ("topology", "router", "routing", "traffic")  # sections with a default and presets
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 

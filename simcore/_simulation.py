@@ -45,6 +45,8 @@ class Simulation(_core.Simulation):
             mappings. Each job has a `name`, optionally its `terminals`, and one of the following: a `motif` with its
             parameters (`registered("motif")`), a `goal_file` or a `program`.
 
+            `congestion_control` names a control of the network interfaces; the default is `none`.
+
             `failures` lists the links, routers and terminals out of use; `registered("failures")` lists its keys.
             A key that takes several names accepts a comma-separated string or a list.
 
@@ -120,7 +122,7 @@ class Simulation(_core.Simulation):
         _restore_integers(workload, "workload", "workload")
         for job in workload.get("jobs", ()):
             _restore_integers(job, "motif", job["motif"])
-        for kind in {"topology", "router", "routing", "traffic"} & set(config):
+        for kind in {"topology", "router", "routing", "traffic", "congestion_control"} & set(config):
             _restore_integers(config[kind], kind, config[kind]["name"])
         return config
 

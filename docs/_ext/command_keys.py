@@ -24,6 +24,7 @@ PAGES = {
     "routing": "routings",
     "traffic": "traffic",
     "workload": "workloads",
+    "congestion_control": "congestion",
     "agent": "agents",
     "engine": "engines",
 }

@@ -236,6 +236,15 @@ def traffic() -> str:
     )
 
 
+def congestion() -> str:
+    """Page of congestion controls."""
+    return (
+        "# Congestion controls\n\nThis page lists all congestion controls with their keys. The keys start with "
+        "`congestion_control.`. [Congestion control](../congestion.md) explains and compares them.\n\n"
+        + _components("congestion_control", (), lambda *_: ())
+    )
+
+
 def workloads() -> str:
     """Page of workloads and motifs."""
     return (
@@ -425,6 +434,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "routers": routers,
     "routings": routings,
     "traffic": traffic,
+    "congestion": congestion,
     "workloads": workloads,
     "learning": learning,
     "engines": engines,

@@ -17,7 +17,7 @@ from ...configs.policies import require_policy_file, routing_of
 from ...simcore import ConfigError, CoreError, Simulation
 from .blocks import refuse_in_core
 
-_SECTIONS = ("topology", "router", "traffic", "workload", "failures")
+_SECTIONS = ("topology", "router", "traffic", "workload", "congestion_control", "failures")
 EPISODE_NS = 10_000.0  # an episode of traffic, which has no end
 Vary = Mapping[str, Sequence[Any] | Mapping[str, float]]  # values or bounds by key, as `World` describes them
 _DRAWS = 16  # attempts to draw failures that can be routed, per episode
@@ -28,8 +28,8 @@ class World:
     """A simulation's configuration without the routing and the seed.
 
     Args:
-        sections: `topology`, `router`, `traffic` or `workload`, and `failures` if there are any, as
-            `flitgym.simcore.Simulation` takes them.
+        sections: `topology`, `router`, `traffic` or `workload`, and `failures` and `congestion_control` if there are any,
+            as `flitgym.simcore.Simulation` takes them.
         vary: keys that are drawn for each episode (domain randomisation). A section (`traffic`) or a dotted key in it
             (`traffic.load`) has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
             are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 # Sections in the order in which their keys explain differences. The routing precedes `run`, because it may determine
 # the warm-up.
-SECTIONS = ("routing", "topology", "traffic", "workload", "router", "failures", "run")
+SECTIONS = ("routing", "topology", "traffic", "workload", "congestion_control", "router", "failures", "run")
 # Keys for the end of a run, its computation and its files. They do not change the numbers of a figure.
 NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "partitions", "overwrite")
 NEUTRAL_WORKLOAD = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
@@ -26,7 +26,7 @@ RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no window
 FILTER = "routing!=minimal,load<=0.4"  # an example of conditions
 _ORDERS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
-_NAMED = ("routing", "topology", "traffic", "workload", "router")  # sections with a component
+_NAMED = ("routing", "topology", "traffic", "workload", "congestion_control", "router")  # sections with a component
 _NEUTRAL = {f"run.{key}" for key in NEUTRAL_RUN} | {f"workload.{key}" for key in NEUTRAL_WORKLOAD}
 _IN_LABEL = ("name", "path")  # a routing's label names the file of a policy
 _SHORT = {
@@ -131,7 +131,10 @@ def filtered(rows: Sequence[Row], text: str) -> list[dict[str, Any]]:
 
 
 def _is_used(row: Row, section: str) -> bool:
-    return section != "traffic" or not is_of_jobs(row)
+    if section == "traffic":
+        return not is_of_jobs(row)
+    # Rows without a control have the section or not, depending on their version.
+    return section != "congestion_control" or row.get(f"{section}.name", "none") != "none"
 
 
 def configuration(row: Row) -> dict[str, Any]:

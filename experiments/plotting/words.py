@@ -67,5 +67,5 @@ def _sections() -> Mapping[str, Mapping[str, str]]:
     """The unit of every parameter of the core, by section."""
     return {
         kind: {key: spec["unit"] for one in registered(kind).values() for key, spec in one["params"].items()}
-        for kind in ("topology", "router", "routing", "traffic", "workload", "failures")
+        for kind in ("topology", "router", "routing", "traffic", "congestion_control", "workload", "failures")
     } | {"run": {}}

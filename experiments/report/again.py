@@ -27,7 +27,7 @@ _SHIPPED = re.compile(r"\$\{shipped_policy:(\w+)\}")
 def simulate_again(config: Section) -> str | None:
     """The `flitgym simulate` command that gives `config` again; None if it has components of another version."""
     has_jobs = config["workload"]["name"] != "none"
-    groups = [group for group in GROUPS if group != "traffic" or not has_jobs]
+    groups = [group for group in GROUPS if group in config and (group != "traffic" or not has_jobs)]
     # The command refuses the keys of the windows if there is a workload.
     run = {key: value for key, value in config["run"].items() if not has_jobs or key in _RUN_OF_JOBS}
     wanted = {**{key: config[key] for key in (*groups, "failures", "seed") if key in config}, "run": run}

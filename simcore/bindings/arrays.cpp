@@ -4,6 +4,7 @@
 #include "configuration.hpp"
 #include "core/hosts/engine.hpp"
 #include "exclusive.hpp"
+#include "simcore/control.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/network.hpp"
 #include "simcore/state.hpp"
@@ -63,6 +64,11 @@ py::dict facts(const Simulation& sim) {
   for (const Rounding& r : net.rounding)
     rounding.append(py::dict("quantity"_a = r.quantity, "ns"_a = r.ns, "cycles"_a = r.cycles, "error"_a = r.error));
   d["rounding"] = rounding;
+  if (net.control) {
+    d["round_trip_ns"] = net.control->round_trip * net.cycle_ns;
+    d["window_bytes"] = net.control->product * net.flit_bytes;  // bandwidth-delay product
+    d["mark_bytes"] = net.control->mark_flits == kNone ? 0 : net.control->mark_flits * net.flit_bytes;
+  }
   d["memory_bytes"] = state_bytes(s);
   d["memory_estimate_bytes"] = net.memory_bytes;
   d["workload"] = net.workload != nullptr;
@@ -217,6 +223,7 @@ py::dict arrays(Simulation& sim) {
       out[name] = copied(histogram_sums(s, histogram));
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
   FLITGYM_STATE_NODES_FIXED(FLITGYM_VIEW)
+  FLITGYM_STATE_CONTROL_FIXED(FLITGYM_VIEW)
   for (const auto& [name, histogram] :
        {std::pair{"job_histogram", &Hosts::job_histogram}, {"message_histogram", &Hosts::message_histogram}})
     out[name] = s.hosts.size() == 1 ? view(s.hosts[0].*histogram, self) : copied(host_histogram_sums(s, histogram));
@@ -237,6 +244,7 @@ void bind_arrays(PySimulation& simulation) {
                        last_unexpected, done);
   PYBIND11_NUMPY_DTYPE(NodePort, out_free, in_free, bytes_sent, bytes_received, messages_sent, messages_received);
   PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, job, stall_charged);
+  PYBIND11_NUMPY_DTYPE(SenderFlow, window, in_flight, acknowledged, marked, average, target, since, next);
   PYBIND11_NUMPY_DTYPE(Outbox, first, last, next_flits);
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops,
                        nonminimal, latency, latency_max, message_latency, message_latency_max, outstanding,

@@ -144,8 +144,9 @@ Config to_network(const py::object& topology, const py::object& failures, const 
 
 Config to_config(const py::object& mapping) {
   const py::dict given = to_mapping("the configuration", mapping).attr("copy")();
-  const std::vector<std::string> valid = {"topology",      "router",     "routing", "traffic",  "workload", "seed",
-                                          "max_memory_gb", "partitions", "threads", "failures", "record"};
+  const std::vector<std::string> valid = {
+      "topology",      "router",     "routing", "traffic",  "workload", "congestion_control", "seed",
+      "max_memory_gb", "partitions", "threads", "failures", "record"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end())
@@ -163,6 +164,7 @@ Config to_config(const py::object& mapping) {
   const auto has = [&](const char* key) { return given.contains(key) && !given[key].is_none(); };
   if (has("workload")) config.workload = to_workload(given["workload"]);
   if (has("traffic") || !has("workload")) take_section(given, "traffic", config.traffic);
+  if (has("congestion_control")) take_section(given, "congestion_control", config.congestion_control);
   if (has("seed")) config.seed = to_seed(given["seed"]);
   if (has("partitions"))
     config.partitions =
@@ -211,6 +213,7 @@ py::dict from_config(const Config& config) {
     workload["jobs"] = jobs;
     d["workload"] = workload;
   }
+  if (!config.congestion_control.name.empty()) d["congestion_control"] = from_section(config.congestion_control);
   if (!config.failures.empty()) d["failures"] = from_values(config.failures);
   if (config.record) d["record"] = from_values(*config.record);
   d["seed"] = config.seed;

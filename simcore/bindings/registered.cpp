@@ -4,6 +4,7 @@
 
 #include "configuration.hpp"
 #include "core/failures.hpp"
+#include "simcore/control.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/tables/engine.hpp"
 #include "simcore/workload.hpp"
@@ -112,6 +113,7 @@ py::dict registered(const std::string& kind) {
   if (kind == "traffic")
     return every<TrafficSpec>([](const TrafficSpec& spec) { return joined(common_traffic_params(), spec.params); },
                               topologies);
+  if (kind == "congestion_control") return every<ControlSpec>(own, no_facts);
   if (kind == "motif")
     return every<MotifSpec>([](const MotifSpec& spec) { return joined(common_motif_params(), spec.params); }, no_facts);
   if (kind == "observation")
@@ -136,8 +138,9 @@ py::dict registered(const std::string& kind) {
     return one("vc_router",
                "virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup",
                router_params());
-  const std::vector<std::string> kinds = {"topology",    "router", "routing",  "traffic",  "motif",  "workload",
-                                          "observation", "reward", "relation", "failures", "engine", "record"};
+  const std::vector<std::string> kinds = {
+      "topology",    "router", "routing",  "traffic",  "congestion_control", "motif", "workload",
+      "observation", "reward", "relation", "failures", "engine",             "record"};
   throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) +
                     "; valid kinds: " + join(kinds));
 }

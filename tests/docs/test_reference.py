@@ -82,6 +82,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
     words = (
         [
             "routing=ugal_l",
+            "congestion_control=dctcp",
             "run.series_interval_ns=1000",
             "run.channels=true",
             "run.warmup_ns=1000",
@@ -96,6 +97,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
         ],
         [
             "routing=minimal",
+            "congestion_control=dcqcn",
             "workload=trace",
             f"workload.file={Path(__file__).parents[1] / 'data' / 'goal' / 'tree.goal'}",
         ],

@@ -10,7 +10,7 @@ from conftest import Command
 from flitgym.experiments.completion import completions, main
 
 GROUPS = {
-    "simulate": ["router", "routing", "run", "topology", "traffic", "workload"],
+    "simulate": ["congestion_control", "router", "routing", "run", "topology", "traffic", "workload"],
     "train": ["agent", "router", "topology", "traffic", "workload", "worlds"],
     "evaluate": ["router", "run", "topology"],
     "saturate": ["router", "run"],

@@ -37,7 +37,7 @@ def test_refused(case: str) -> None:
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["topology", "router", "routing", "traffic"])
+@pytest.mark.parametrize("kind", ["topology", "router", "routing", "traffic", "congestion_control"])
 def test_everything_registered_is_described(kind: str) -> None:
     for name, entry in registered(kind).items():
         assert entry["summary"], name

@@ -33,6 +33,7 @@ struct Network;
 struct Packet;
 struct Workload;
 struct Seam;
+struct Control;
 struct Demand;
 namespace tables {
 struct ForwardingTable;
@@ -287,6 +288,7 @@ struct Network {
   std::shared_ptr<const Demand> given_traffic;  // from the configuration, for traffic=matrix
   std::shared_ptr<const Seam> seam;             // null: no agent decides
   std::shared_ptr<const Workload> workload;     // null: synthetic traffic
+  std::shared_ptr<const Control> control;       // of the NICs; null: they send whenever they have room
   u32 accounted_jobs = 0;  // number of jobs whose use of channels is accounted (src/core/hosts/blame.hpp)
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;           // topology and parameters, which a saved Q-table must match

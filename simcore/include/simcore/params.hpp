@@ -58,6 +58,7 @@ struct Config {
   std::shared_ptr<const Demand> demand = {};          // for routing=table: traffic whose load the engine balances
   std::shared_ptr<const Demand> traffic_matrix = {};  // for traffic=matrix
   std::shared_ptr<const Program> flows = {};          // for traffic=flows, from a file
+  Section congestion_control = {};                    // without a name: none
   std::optional<Values> record = {};                  // records the decisions of the routing (record_params())
 };
 

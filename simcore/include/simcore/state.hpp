@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "simcore/control_state.hpp"
 #include "simcore/delay_line.hpp"
 #include "simcore/host_state.hpp"
 #include "simcore/limits.hpp"
@@ -39,7 +40,8 @@ struct Packet {             // 32 bytes that every hop reads
   Phase phase;
   u8 nonminimal;  // 1: has taken or takes a non-minimal path
   u8 job;         // number of the job in a workload
-  u16 reserved;   // explicit padding, because every byte is hashed
+  u8 marked;      // 1: it met a long queue (congestion control)
+  u8 reserved;    // explicit padding, because every byte is hashed
   // For packets that keep together (src/core/stage/train.hpp): cycle in which the tail reaches the buffer that the head
   // is in now.
   Cycle tail;
@@ -280,6 +282,20 @@ struct alignas(64) Flows {
 #undef FLITGYM_DECLARE
 };
 
+// The acknowledgements that come back to the sources of a partition.
+#define FLITGYM_ACKNOWLEDGEMENTS(X)                                                                    \
+  X(ControlTotals, totals)                   /* scalars */                                             \
+  X(Wheel<Acknowledgement>, due)             /* from destinations of this partition */                 \
+  X(Wheel<Acknowledgement>, far_due)         /* from other partitions */                               \
+  X(std::vector<SentAcknowledgement>, sent)  /* to other partitions, since the present window began */ \
+  X(Wheel<u32>, paced)                       /* sources that are tried again */
+
+struct alignas(64) Acknowledgements {
+#define FLITGYM_DECLARE(type, name) type name{};
+  FLITGYM_ACKNOWLEDGEMENTS(FLITGYM_DECLARE)
+#undef FLITGYM_DECLARE
+};
+
 using Memories = std::vector<Memory>;
 
 #define FLITGYM_STATE_FIXED(X)                                                                                        \
@@ -374,13 +390,20 @@ using Memories = std::vector<Memory>;
 
 #define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
 
+// State of a congestion control; empty without one.
+#define FLITGYM_STATE_CONTROL_FIXED(X)                                        \
+  X(Array<SenderFlow>, sender_flows) /* [terminals, Control::flows] */        \
+  X(std::vector<Cycle>, next_try)    /* [terminals] cycle of the next try of a source that waits for time, kNone */
+#define FLITGYM_STATE_CONTROL_GROWING(X) X(std::vector<Acknowledgements>, acknowledgements) /* [partitions] */
+
 // clang-format off
 #define FLITGYM_STATE(X)                                               \
   FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)                       \
   FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)     \
   FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_FLOWS(X)                       \
   FLITGYM_STATE_NODES_FIXED(X)                                          \
-  FLITGYM_STATE_NODES_GROWING(X) FLITGYM_STATE_LEARNING(X)
+  FLITGYM_STATE_NODES_GROWING(X) FLITGYM_STATE_LEARNING(X)              \
+  FLITGYM_STATE_CONTROL_FIXED(X) FLITGYM_STATE_CONTROL_GROWING(X)
 // clang-format on
 
 struct State {
@@ -467,6 +490,7 @@ struct alignas(64) Workspace {
   std::vector<u32> ids, routes;
   std::vector<u32> again;  // [router ports] input VCs whose next packet comes to the front; one per granted output
   std::vector<FlitEvent> tails;
+  std::vector<Acknowledgement> acknowledgements;
   bool verify_choices = false;  // verify before they are applied, because the state or a table came from a user
   struct Starting {             // an operation whose start lets other operations start
     u32 op, edge;

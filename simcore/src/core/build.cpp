@@ -11,6 +11,7 @@
 #include "core/router_setup.hpp"
 #include "core/traffic_setup.hpp"
 #include "core/wiring.hpp"
+#include "simcore/control.hpp"
 #include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
@@ -287,6 +288,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
                         "' cannot be combined with a workload, whose jobs are the only traffic");
     choose_workload(config.workload, "workload", router, *net);
   }
+  choose_control(config, *net);
   if (config.record) build_witness(*config.record, *net);
   choose_partitions(*net, config.partitions, config.threads);
   // The identity is everything that determines the course of a run; a snapshot must match it.
@@ -305,6 +307,12 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.flows) net->identity += "flows=" + std::to_string(digest(*config.flows, *net)) + '\n';
   if (config.record)
     for (const auto& [key, value] : *config.record) net->identity += "record." + key + "=" + to_string(value) + '\n';
+  if (net->control) {
+    net->identity += "congestion_control=" + net->config.congestion_control.name;
+    for (const auto& [key, value] : net->config.congestion_control.values)
+      net->identity += " " + key + "=" + to_string(value);
+    net->identity += '\n';
+  }
   if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;

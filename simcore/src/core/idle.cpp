@@ -4,6 +4,7 @@
 
 #include "core/hosts/engine.hpp"
 #include "core/partition.hpp"
+#include "core/stage/acknowledgement.hpp"
 #include "simcore/workload.hpp"
 
 namespace flitgym {
@@ -35,7 +36,7 @@ void skip_idle(const Network& net, State& s, Cycle until) {
   const Cycle now = s.part.totals.now, next = next_event(net, s, until);
   if (next < now + kLeastSkip) return;
   for (u32 k = 0; k < net.partitions(); k++)
-    if (!idle(partition(s, k))) return;
+    if (!idle(partition(s, k)) || (net.control && !control::idle(s, k))) return;
   const bool window_begins = (next - 1) / net.lookahead * net.lookahead >= now;
   if (net.partitions() > 1 && window_begins) provide_packets(net, s);
   for (u32 k = 0; k < net.partitions(); k++) {

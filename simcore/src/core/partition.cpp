@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/hosts/host.hpp"
+#include "core/stage/acknowledgement.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/workload.hpp"
@@ -196,7 +197,8 @@ u64 packets_of_window(const Network& net, u32 terminals) {
   const u64 sent = net.lookahead / flit_cycles + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
             taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
   const auto in_rounds = [](const Pattern& p) { return p.round_size != nullptr; };
-  if (net.workload || std::any_of(net.patterns.begin(), net.patterns.end(), in_rounds)) return terminals * taken;
+  // A source that waits for acknowledgements may fill its NIC in one cycle.
+  if (net.workload || net.control || std::any_of(net.patterns.begin(), net.patterns.end(), in_rounds)) return terminals * taken;
   return terminals * std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1);
 }
 
@@ -277,6 +279,7 @@ void hand_over(const Network& net, State& s, Cycle from, Cycle until, u32 first,
   hand_over(net, s, &Partition::flit_lines, from, until, first, end);
   hand_over(net, s, &Partition::credit_lines, from, until, first, end);
   hand_over(net, s, &Partition::feedback_lines, from, until, first, end);
+  if (net.control) control::hand_over(net, s, from, until, first, end);
 }
 
 void forget_sent(const Network& net, State& s) {
@@ -293,6 +296,7 @@ void forget_sent(const Network& net, State& s) {
     forget(part.flit_lines);
     forget(part.credit_lines);
     forget(part.feedback_lines);
+    if (net.control) s.acknowledgements[k].sent.clear();
   }
 }
 

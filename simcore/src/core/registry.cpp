@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "simcore/control.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/learning.hpp"
 
@@ -63,6 +64,7 @@ template <> bool complete(const TrafficSpec& s) { return s.schedule || (s.setup 
 template <> bool complete(const MotifSpec& s) { return s.build; }
 template <> bool complete(const ObservationSpec& s) { return s.write; }
 template <> bool complete(const RewardSpec& s) { return s.reward; }
+template <> bool complete(const ControlSpec& s) { return s.setup; }
 // clang-format on
 
 FLITGYM_KIND(TopologySpec, "topology")
@@ -72,6 +74,7 @@ FLITGYM_KIND(TrafficSpec, "traffic")
 FLITGYM_KIND(MotifSpec, "motif")
 FLITGYM_KIND(ObservationSpec, "observation")
 FLITGYM_KIND(RewardSpec, "reward")
+FLITGYM_KIND(ControlSpec, "congestion_control")
 
 std::vector<ParamSpec> params_of(const RoutingSpec& spec) {
   std::vector<ParamSpec> params = spec.params;

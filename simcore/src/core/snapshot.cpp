@@ -43,9 +43,12 @@ void visit(Visitor& v, T& x) {
     FLITGYM_HOSTS(FLITGYM_VISIT)
   } else if constexpr (std::is_same_v<Own, Flows>) {
     FLITGYM_FLOWS(FLITGYM_VISIT)
+  } else if constexpr (std::is_same_v<Own, Acknowledgements>) {
+    FLITGYM_ACKNOWLEDGEMENTS(FLITGYM_VISIT)
 #undef FLITGYM_VISIT
   } else if constexpr (std::is_same_v<Own, std::vector<Partition>> || std::is_same_v<Own, std::vector<Hosts>> ||
-                       std::is_same_v<Own, std::vector<Flows>> || std::is_same_v<Own, Memories>) {
+                       std::is_same_v<Own, std::vector<Flows>> || std::is_same_v<Own, std::vector<Acknowledgements>> ||
+                       std::is_same_v<Own, Memories>) {
     for (auto& one : x) visit(v, one);
   } else {
     v.field(x);
@@ -208,6 +211,10 @@ u64 Simulation::hash() const {
     FLITGYM_STATE_LEARNING_FIXED(FLITGYM_HASH)
     FLITGYM_STATE_LEARNING_GROWING(FLITGYM_HASH)
   }
+  if (network_->control) {
+    FLITGYM_STATE_CONTROL_FIXED(FLITGYM_HASH)
+    FLITGYM_STATE_CONTROL_GROWING(FLITGYM_HASH)
+  }
 #undef FLITGYM_HASH
   return h.value;
 }
@@ -254,6 +261,7 @@ void Simulation::restore(const std::string& bytes) {
   fresh.further.resize(state_.further.size());
   fresh.hosts.resize(state_.hosts.size());
   fresh.flows.resize(state_.flows.size());
+  fresh.acknowledgements.resize(state_.acknowledgements.size());
   const u32 parts = network_->partitions();
   for (u32 k = 0; k < parts; k++) {  // sets the number of lines; their contents are read below
     partition(fresh, k).flit_lines = partition(state_, k).flit_lines;
@@ -269,6 +277,7 @@ void Simulation::restore(const std::string& bytes) {
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_SIZE)
   FLITGYM_STATE_NODES_FIXED(FLITGYM_SIZE)
   FLITGYM_STATE_LEARNING_FIXED(FLITGYM_SIZE)
+  FLITGYM_STATE_CONTROL_FIXED(FLITGYM_SIZE)
 #undef FLITGYM_SIZE
   try {
     flitgym::check_conservation(*network_, fresh);

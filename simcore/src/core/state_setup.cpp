@@ -3,6 +3,7 @@
 
 #include "core/hosts/engine.hpp"
 #include "core/partition.hpp"
+#include "core/stage/acknowledgement.hpp"
 #include "core/stage/stage.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
@@ -52,6 +53,7 @@ void shape(const Network& net, State& s, Shaper& make) {
   make(s.series_interval, 1, 0u);
   if (net.workload) workload::shape_workload(net, s, make);
   if (net.seam) shape_record(net, s, make);
+  if (net.control) control::shape(net, s, make);
 }
 
 // At most one request per input VC and cycle.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "simcore/control.hpp"
 #include "simcore/error.hpp"
 
 namespace flitgym {
@@ -155,6 +156,7 @@ void begin_window(const Network& net, State& s) {
     part.histogram_nic.assign(kHistogramBins, 0);
     part.histogram_generation.assign(kHistogramBins, 0);
   }
+  for (Acknowledgements& own : s.acknowledgements) own.totals = ControlTotals{};
   std::fill(s.job_flits.begin(), s.job_flits.end(), 0);
   std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
   std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);
@@ -175,6 +177,21 @@ double missed_until(const Network& net, const State& s, Cycle until) {
     for (const Terminal& x : s.terminals)
       if (x.left > 0) missed += packets_missed(net, s, x, until);
   return missed;
+}
+
+// Means over the packets whose acknowledgement came back in the window.
+void report_control(const Network& net, const State& s, std::map<std::string, double>& out) {
+  ControlTotals sum;
+  for (const Acknowledgements& own : s.acknowledgements) {
+    sum.packets += own.totals.packets;
+    sum.marked += own.totals.marked;
+    sum.window += own.totals.window;
+  }
+  const double packets = std::max(1.0, static_cast<double>(sum.packets)), mean = sum.window / packets;
+  out["marked_fraction"] = static_cast<double>(sum.marked) / packets;
+  if (net.control->spec->rates)
+    out["sender_rate_mean_gb_per_s"] = mean * net.flit_bytes / (net.flit_cycles_host * net.cycle_ns);
+  else out["sender_window_mean_bytes"] = mean * net.flit_bytes;
 }
 
 }  // namespace
@@ -225,6 +242,7 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
     out[std::string("packet_latency") + suffix] =
         out[(net.router.latency_from_nic ? "network_latency" : "generation_latency") + std::string(suffix)];
   out["histogram_relative_error"] = kHistogramError;
+  if (net.control) report_control(net, s, out);
   return out;
 }
 

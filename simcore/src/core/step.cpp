@@ -3,7 +3,7 @@
 //
 //   receive    arrivals, credits, feedback of learned tables
 //   hosts      the operations of jobs
-//   send       injection by NICs, traversal from output queues to channels
+//   send       acknowledgements of a congestion control, injection by NICs, traversal from output queues to channels
 //   requests   the batch of decisions
 //   finish     routes, switch allocation, the next cycle
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "core/failures.hpp"
 #include "core/hosts/engine.hpp"
 #include "core/partition.hpp"
+#include "core/stage/acknowledgement.hpp"
 #include "core/stage/follow.hpp"
 #include "core/stage/stage.hpp"
 #include "simcore/learning.hpp"
@@ -39,6 +40,7 @@ void hosts(Frame& f) {
 }
 
 void send(Frame& f) {
+  if (f.net.control) control::returned(f);
   injection(f);
   traversal(f);
   f.part.routes_due.take(f.now, f.w.routes);
@@ -53,12 +55,13 @@ void first_half(Frame& f) {
   send(f);
 }
 
-// Checks the decisions of the batch of this frame, and marks those that are not minimal.
+// Checks the decisions of the batch of this frame, and marks those that are not minimal, or meet a long queue.
 void check(const Frame& f) {
   keep_to_lasting_links(f.net, f.s, f.w.batch);
   if (f.w.verify_choices) [[unlikely]]
     verify_routes(f);
   mark_nonminimal(f.net, f.s, f.w.batch);
+  if (f.net.control) control::mark(f.net, f.s, f.w.batch);
 }
 
 // The stages after the decisions. The requests of this partition are begin .. end-1 of the batch.

@@ -10,6 +10,7 @@
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
 #include "core/hosts/message_matrix.hpp"
+#include "core/stage/acknowledgement.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 
@@ -74,6 +75,9 @@ Incoming incoming(const Hosts& hosts, const Pair& pair, u32 number, bool unorder
 void unlink(Hosts& hosts, Pair& pair, const Incoming& one) {
   (one.before == kNone ? pair.incoming : hosts.messages[one.before].next) = hosts.messages[one.id].next;
 }
+
+// A NIC looks at so many of its transfers for one that its congestion control lets go.
+constexpr u32 kMostHeld = 64;
 
 u32 first_packet(Frame& f, Pair& pair, const PacketPayload& load) {
   const u32 id = new_message(f.hosts());
@@ -228,8 +232,8 @@ void fill_from_outbox(Frame& f, u32 terminal) {
   if (nic.queued + box.next_flits > f.net.router.nic_depth) return;
   Hosts& hosts = f.hosts();
   box.next_flits = 0;
-  while (box.first != kNone) {
-    const u32 id = box.first;
+  u32 held = 0, ahead = kNone;  // transfers that the congestion control holds; the transfer ahead of `id`
+  for (u32 id = box.first; id != kNone;) {
     Message& m = hosts.messages[id];
     const Transfer transfer = transfer_of(m);
     u32 size = w.packet_bytes, flits = f.net.most_packet_flits;
@@ -243,6 +247,13 @@ void fill_from_outbox(Frame& f, u32 terminal) {
       box.next_flits = flits;
       return;
     }
+    const u32 to = w.rank_terminal[receiver(m)];
+    if (f.net.control && !control::may_go(f, terminal, to, flits)) {
+      if (++held == kMostHeld) return;
+      ahead = id;
+      id = m.next;
+      continue;
+    }
 
     const bool data = carries_data(transfer);
     // The header comes first and may fill more than a packet.
@@ -250,7 +261,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     const u64 before = number * u64{w.packet_bytes};
     const u64 header = w.header_bytes[m.transfer];
     const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
-    const u32 packet = inject_packet(f, terminal, w.rank_terminal[receiver(m)], flits, m.handed, w.rank_job[m.source]);
+    const u32 packet = inject_packet(f, terminal, to, flits, m.handed, w.rank_job[m.source]);
     if (packet >= s.payloads.size()) s.payloads.resize(packet + 1);
     if (w.shares_nics()) {
       if (packet >= s.packet_ranks.size()) s.packet_ranks.resize(packet + 1);
@@ -260,16 +271,17 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     s.payloads[packet] = {m.bytes, m.begun,    m.number, m.tag, m.send_op, receive_op,
                           payload, m.transfer, m.cpu,    m.nic, 0};
 
-    if (--m.packets > 0) {
-      if (!w.interleave || box.first == box.last) continue;
-      box.first = m.next;
-      append(hosts.messages, box.first, box.last, id);
-      continue;
+    const bool done = --m.packets == 0;
+    if (done || (w.interleave && box.first != box.last)) {
+      (ahead == kNone ? box.first : hosts.messages[ahead].next) = m.next;
+      if (box.last == id) box.last = ahead;
+      if (done) free_message(hosts, id);
+      else append(hosts.messages, box.first, box.last, id);
     }
-    box.first = m.next;
-    if (box.first == kNone) box.last = kNone;
-    free_message(hosts, id);
-    if (--s.terminals[terminal].left == 0) f.part.totals.backlogged--;
+    if (done && --s.terminals[terminal].left == 0) f.part.totals.backlogged--;
+    held = 0;
+    ahead = kNone;
+    id = box.first;
   }
 }
 

@@ -1,6 +1,7 @@
 // Ejection: a flit reaches its terminal, which accepts it at once. The tail completes the packet.
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
+#include "core/stage/acknowledgement.hpp"
 #include "core/stage/stage.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
@@ -43,6 +44,7 @@ void eject(Frame& f, u32 terminal, Flit flit) {
   Observers(f).log(flit, "is delivered to", f.net.nic(terminal), 0);
   if (f.net.workload) workload::packet_delivered(f, id);
   else learning::count_delivered(f, p.source, 1);
+  if (f.net.control) control::delivered(f, p);
   if (f.net.delivered) f.net.delivered(f.net, s, id);
   if (f.net.seam && f.net.seam->capacity) close_on_delivery(f.net, s, id);
   f.part.totals.packets_in_network--;

@@ -2,6 +2,7 @@
 // infinite queue. While the NIC is full the clock waits, and each packet keeps the time at which it should have been
 // generated.
 #include "core/hosts/engine.hpp"
+#include "core/stage/acknowledgement.hpp"
 #include "core/stage/generation.hpp"
 #include "core/stage/train.hpp"
 #include "simcore/error.hpp"
@@ -103,7 +104,8 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
     f.part.free_packets.pop_back();
   }
   s.packets[id] = {terminal,   destination, x.sequence,           generated, f.now, static_cast<u16>(flits), 0,
-                   kUndecided, 0,           static_cast<u8>(job), 0,         0};
+                   kUndecided, 0,           static_cast<u8>(job), 0,         0,         0};
+  if (net.control) control::sent(f, terminal, destination, flits);
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
 
@@ -152,8 +154,9 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
       const u32 flits = next_size(net, x, terminal);
       if (nic.queued + flits > net.router.nic_depth) break;
       const u32 stream = net.on_off && net.on_off->one_destination ? x.step : x.sequence;
-      accept<kPlain>(f, x, terminal, net.destination(net.seed, terminal, stream, x.round - 1, x.index, x.step), flits,
-                     cycle_of(x.next_tick), 0);
+      const u32 to = net.destination(net.seed, terminal, stream, x.round - 1, x.index, x.step);
+      if (net.control && !control::may_go(f, terminal, to, flits)) break;
+      accept<kPlain>(f, x, terminal, to, flits, cycle_of(x.next_tick), 0);
       x.index++;
       x.left--;
     }

@@ -1,0 +1,21 @@
+// Congestion control in the cycle: packets are held, marked and acknowledged (simcore/control.hpp). Call these
+// functions only with Network::control.
+#pragma once
+
+#include "core/stage/frame.hpp"
+#include "simcore/control.hpp"
+
+namespace flitgym::control {
+
+// Whether a packet may enter the NIC of its source now. If only time is missing, the terminal is tried again then.
+bool may_go(Frame& f, u32 source, u32 destination, u32 flits);
+void sent(Frame& f, u32 source, u32 destination, u32 flits);  // it has entered the NIC
+void mark(const Network& net, State& s, const Batch& b);      // marks the packets of a batch that meet a long queue
+void delivered(Frame& f, const Packet& packet);               // its acknowledgement sets out
+void returned(Frame& f);                                      // the stage: acknowledgements come back
+
+void shape(const Network& net, State& s, Shaper& make);
+void hand_over(const Network& net, State& s, Cycle from, Cycle until, u32 first, u32 end);  // see core/partition.hpp
+bool idle(const State& s, u32 partition);                                                   // nothing is due
+
+}  // namespace flitgym::control
