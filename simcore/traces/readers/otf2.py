@@ -40,6 +40,8 @@ class _Player:
             self.tick_ns = 1e9 / trace.timer_resolution
             for location, event in trace.events:
                 calls = type(event).__name__.startswith(("Mpi", "NonBlocking", "Rma"))
+                if calls and location not in self.rank_of:
+                    raise ConfigError(f"{anchor}: at time {event.time}, {location.name} calls MPI, and is no rank")
                 if location in self.rank_of and (calls or (hasattr(event, "region") and event.region.paradigm == mpi)):
                     self.events[self.rank_of[location]].append(event)
         self.builder = ProgramBuilder(len(ranks), options.collective, self._place, size_scale=options.size_scale)
