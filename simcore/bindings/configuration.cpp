@@ -144,9 +144,9 @@ Config to_network(const py::object& topology, const py::object& failures, const 
 
 Config to_config(const py::object& mapping) {
   const py::dict given = to_mapping("the configuration", mapping).attr("copy")();
-  const std::vector<std::string> valid = {
-      "topology",      "router",     "routing", "traffic",  "workload", "congestion_control", "seed",
-      "max_memory_gb", "partitions", "threads", "failures", "record"};
+  const std::vector<std::string> valid = {"topology",           "router", "routing",       "traffic",    "workload",
+                                          "congestion_control", "seed",   "max_memory_gb", "partitions", "threads",
+                                          "failures",           "record"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end())

@@ -11,8 +11,8 @@ using namespace scenes;
 const std::vector<std::string> kControls = {"window", "dctcp", "swift", "receiver", "dcqcn", "slingshot"};
 
 // The least part of a shared port that each uses. Marks cut windows and rates below the fair share for a while.
-const std::map<std::string, double> kUse = {{"window", 0.99},   {"swift", 0.99}, {"receiver", 0.99},
-                                            {"dctcp", 0.9}, {"dcqcn", 0.75}, {"slingshot", 0.65}};
+const std::map<std::string, double> kUse = {{"window", 0.99}, {"swift", 0.99}, {"receiver", 0.99},
+                                            {"dctcp", 0.9},   {"dcqcn", 0.75}, {"slingshot", 0.65}};
 
 // Flows of packets of four flits to terminal 0, at the full rate of their links. Each router has its own link to the
 // router of terminal 0, so that the arbiter of the port treats all sources alike.
@@ -173,8 +173,9 @@ TEST(acknowledgements_are_conserved) {
 TEST(jobs_end_under_every_control) {
   for (const std::string& control : kControls)
     for (const std::string order : {"message", "packet"}) {
-      Config c = with_jobs({motif("ur", {{"ranks", 40}, {"scale", 0.002}}), motif("halo3d", {{"ranks", 27}, {"scale", 0.002}})},
-                           {{"nic_order", order}}, small_network(), "par");
+      Config c = with_jobs(
+          {motif("ur", {{"ranks", 40}, {"scale", 0.002}}), motif("halo3d", {{"ranks", 27}, {"scale", 0.002}})},
+          {{"nic_order", order}}, small_network(), "par");
       c.congestion_control = {control, {}};
       Simulation sim(c);
       finish(sim);

@@ -20,7 +20,8 @@ struct ControlSpec {
   std::vector<ParamSpec> params = {};
   // Sets Control::first, data and marks, and declares memory. Null: the NICs are not controlled.
   void (*setup)(const Params&, Network&, Control&) = nullptr;
-  // Returns the first cycle in which a packet may go, or kNone: not before an acknowledgement. Null: the window decides.
+  // Returns the first cycle in which a packet may go, or kNone: not before an acknowledgement. Null: the window
+  // decides.
   Cycle (*may_go)(const Control&, const SenderFlow&, u32 flits, Cycle now) = nullptr;
   void (*sent)(const Control&, SenderFlow&, u32 flits, Cycle now) = nullptr;
   void (*acknowledged)(const Control&, SenderFlow&, const Acknowledgement&, Cycle now) = nullptr;
@@ -35,13 +36,13 @@ struct ControlSpec {
 struct Control {
   const ControlSpec* spec = nullptr;
   std::shared_ptr<const ComponentData> data;
-  SenderFlow first = {};     // a flow at the beginning
-  u32 flows = 1;             // of a source
-  u32 packet = 1;            // flits of the largest packet
-  u32 round_trip = 1;        // cycles of the longest path there and back without queueing
-  u32 longest_return = 1;    // cycles of the longest way of an acknowledgement
-  float product = 1;         // bandwidth-delay product of `round_trip`, flits
-  u32 mark_flits = kNone;    // a packet that meets a longer queue is marked
+  SenderFlow first = {};      // a flow at the beginning
+  u32 flows = 1;              // of a source
+  u32 packet = 1;             // flits of the largest packet
+  u32 round_trip = 1;         // cycles of the longest path there and back without queueing
+  u32 longest_return = 1;     // cycles of the longest way of an acknowledgement
+  float product = 1;          // bandwidth-delay product of `round_trip`, flits
+  u32 mark_flits = kNone;     // a packet that meets a longer queue is marked
   bool marks_at_end = false;  // only queues of ports to terminals count
   bool notices = false;       // such a port notifies the source when it marks a packet
 };

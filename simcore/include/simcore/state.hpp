@@ -269,12 +269,12 @@ struct alignas(64) Hosts {
 };
 
 // The acknowledgements that come back to the sources of a partition.
-#define FLITGYM_ACKNOWLEDGEMENTS(X)                                                                    \
-  X(ControlTotals, totals)                   /* scalars */                                             \
-  X(Wheel<Acknowledgement>, due)             /* from destinations of this partition */                 \
-  X(Wheel<Acknowledgement>, far_due)         /* from other partitions */                               \
-  X(std::vector<SentAcknowledgement>, sent)  /* to other partitions, since the present window began */ \
-  X(Wheel<u32>, paced)                       /* sources that are tried again */
+#define FLITGYM_ACKNOWLEDGEMENTS(X)                                                                   \
+  X(ControlTotals, totals)                  /* scalars */                                             \
+  X(Wheel<Acknowledgement>, due)            /* from destinations of this partition */                 \
+  X(Wheel<Acknowledgement>, far_due)        /* from other partitions */                               \
+  X(std::vector<SentAcknowledgement>, sent) /* to other partitions, since the present window began */ \
+  X(Wheel<u32>, paced)                      /* sources that are tried again */
 
 struct alignas(64) Acknowledgements {
 #define FLITGYM_DECLARE(type, name) type name{};
@@ -374,8 +374,8 @@ using Memories = std::vector<Memory>;
 #define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
 
 // State of a congestion control; empty without one.
-#define FLITGYM_STATE_CONTROL_FIXED(X)                                        \
-  X(Array<SenderFlow>, sender_flows) /* [terminals, Control::flows] */        \
+#define FLITGYM_STATE_CONTROL_FIXED(X)                                 \
+  X(Array<SenderFlow>, sender_flows) /* [terminals, Control::flows] */ \
   X(std::vector<Cycle>, next_try)    /* [terminals] cycle of the next try of a source that waits for time, kNone */
 #define FLITGYM_STATE_CONTROL_GROWING(X) X(std::vector<Acknowledgements>, acknowledgements) /* [partitions] */
 

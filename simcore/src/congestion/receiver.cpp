@@ -11,7 +11,7 @@
 namespace flitgym::congestion::receiver {
 
 struct Counts {
-  Cycle begin;  // of the present period
+  Cycle begin;              // of the present period
   u32 period, now, before;  // number of the period; sources heard in it, and in the one before it
 };
 

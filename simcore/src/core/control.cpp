@@ -42,9 +42,9 @@ ParamSpec mark_param() {
 void read_window(const Params& params, const Network& net, Control& control) {
   control.first.window = flits_in("window_bytes", params, net, control.product);
   if (control.first.window < static_cast<float>(control.packet))
-    throw ConfigError("congestion_control." + control.spec->name + ".window_bytes: " +
-                      to_string(params.value("window_bytes")) + " is less than the largest packet, " +
-                      in_bytes(net, control.packet));
+    throw ConfigError("congestion_control." + control.spec->name +
+                      ".window_bytes: " + to_string(params.value("window_bytes")) +
+                      " is less than the largest packet, " + in_bytes(net, control.packet));
 }
 
 void read_mark(const Params& params, const Network& net, Control& control) {
@@ -53,8 +53,8 @@ void read_mark(const Params& params, const Network& net, Control& control) {
                                static_cast<float>(net.router.input_depth) / 2);
   control.mark_flits = std::max(1u, static_cast<u32>(flits_in("mark_bytes", params, net, usual)));
   if (control.mark_flits >= largest)
-    throw ConfigError("congestion_control." + control.spec->name + ".mark_bytes: " +
-                      to_string(params.value("mark_bytes")) +
+    throw ConfigError("congestion_control." + control.spec->name +
+                      ".mark_bytes: " + to_string(params.value("mark_bytes")) +
                       " is not less than the longest queue, an input buffer and an output port with " +
                       in_bytes(net, largest) + ", so no packet would be marked");
 }
@@ -65,8 +65,9 @@ void choose_control(const Config& config, Network& net) {
   const Params params("congestion_control." + spec.name, spec.params, section.values, net.seed);
   if (!spec.setup) return;
   if (net.workload && !net.workload->host.network)
-    throw ConfigError("congestion_control: '" + spec.name +
-                      "' needs acknowledgements, but with workload.network=none no packet enters the network; use none");
+    throw ConfigError(
+        "congestion_control: '" + spec.name +
+        "' needs acknowledgements, but with workload.network=none no packet enters the network; use none");
   net.config.congestion_control = {spec.name, params.values()};
   need_flights(net);
   auto control = std::make_shared<Control>();

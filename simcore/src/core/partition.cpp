@@ -198,7 +198,8 @@ u64 packets_of_window(const Network& net, u32 terminals) {
             taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
   const auto in_rounds = [](const Pattern& p) { return p.round_size != nullptr; };
   // A source that waits for acknowledgements may fill its NIC in one cycle.
-  if (net.workload || net.control || std::any_of(net.patterns.begin(), net.patterns.end(), in_rounds)) return terminals * taken;
+  if (net.workload || net.control || std::any_of(net.patterns.begin(), net.patterns.end(), in_rounds))
+    return terminals * taken;
   return terminals * std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1);
 }
 

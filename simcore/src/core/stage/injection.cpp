@@ -103,8 +103,8 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
     id = f.part.free_packets.back();
     f.part.free_packets.pop_back();
   }
-  s.packets[id] = {terminal,   destination, x.sequence,           generated, f.now, static_cast<u16>(flits), 0,
-                   kUndecided, 0,           static_cast<u8>(job), 0,         0,         0};
+  s.packets[id] = {terminal, destination,          x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided,
+                   0,        static_cast<u8>(job), 0,          0,         0};
   if (net.control) control::sent(f, terminal, destination, flits);
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
