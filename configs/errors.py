@@ -87,7 +87,9 @@ def as_typed(text: str) -> str:
     The core's messages name the component of a parameter, but a configuration has one component of a kind.
     """
     text = re.sub(r"\bengine\.engine\b", "engine", text)
-    return re.sub(r"\b(topology|router|routing|traffic|congestion_control|engine)\.(\w+)\.(\w+)", _without_component, text)
+    return re.sub(
+        r"\b(topology|router|routing|traffic|congestion_control|engine)\.(\w+)\.(\w+)", _without_component, text
+    )
 
 
 def _without_component(found: re.Match[str]) -> str:

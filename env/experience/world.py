@@ -28,8 +28,8 @@ class World:
     """A simulation's configuration without the routing and the seed.
 
     Args:
-        sections: `topology`, `router`, `traffic` or `workload`, and `failures` and `congestion_control` if there are any,
-            as `flitgym.simcore.Simulation` takes them.
+        sections: `topology`, `router`, `traffic` or `workload`, and `failures` and `congestion_control` if there are
+            any, as `flitgym.simcore.Simulation` takes them.
         vary: keys that are drawn for each episode (domain randomisation). A section (`traffic`) or a dotted key in it
             (`traffic.load`) has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
             are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.

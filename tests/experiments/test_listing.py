@@ -7,7 +7,9 @@ from flitgym.experiments import listing
 from flitgym.simcore import registered
 
 
-@pytest.mark.parametrize("group", ["topology", "router", "routing", "traffic", "congestion_control", "workload", "run", "worlds"])
+@pytest.mark.parametrize(
+    "group", ["topology", "router", "routing", "traffic", "congestion_control", "workload", "run", "worlds"]
+)
 def test_every_choice_of_the_command_line_is_listed(group: str) -> None:
     names = [name for name, *_ in listing.choices(group)]
     assert names == listing.names(group)
