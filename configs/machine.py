@@ -4,6 +4,7 @@ The page "Networks" describes the keys of the file.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -110,17 +111,18 @@ def read_machine(path: Path) -> Machine:
     switch, shape, own = content["switch"], content.get("shape") or {}, content.get("router") or {}
     for key, section in (("shape", shape), ("router", own)):
         _check_keys(f"{path}: {key}", section, section, ())
-    _check_keys(f"{path}: switch", switch, _OF_SWITCH, ("latency", "buffer"))
+    _check_keys(f"{path}: switch", switch, _OF_SWITCH, ("latency",))
     for key, value in [*content.items(), *((f"switch.{key}", value) for key, value in switch.items())]:
         if key in _COUNTS and (not isinstance(value, int) or value < 1):
             raise ConfigError(f"{path}: {key}: '{value}' is no whole number above 0")
     bandwidth = _by_level(f"{path}: bandwidth", content["bandwidth"], RATES, "400Gb/s")
     cables = _by_level(f"{path}: cables", content["cables"], LENGTHS | TIMES, "30m")
     latency = _number(f"{path}: switch.latency", switch["latency"], TIMES, "350ns")
-    buffer = _number(f"{path}: switch.buffer", switch["buffer"], SIZES, "64KiB")
     speedup = switch.get("speedup", 2)
     flit = _number(f"{path}: flit", content.get("flit", "256B"), SIZES, "256B")
     packet = _number(f"{path}: packet", content.get("packet", "4KiB"), SIZES, "4KiB")
+    least = packet + max(bandwidth[level] * (2 * cables[level] + latency) for level in LEVELS)  # fills every link
+    buffer = _number(f"{path}: switch.buffer", switch.get("buffer", f"{math.ceil(2 * least)}B"), SIZES, "64KiB")
     nic = _number(f"{path}: nic_buffer", content.get("nic_buffer", f"{buffer}B"), SIZES, "64KiB")
     if buffer < packet:
         raise ConfigError(
@@ -135,6 +137,8 @@ def read_machine(path: Path) -> Machine:
         if terminals is None:
             raise ConfigError(f"{path}: nodes_per_switch: {name} has no such number; set its keys in shape")
         shape[terminals] = content["nodes_per_switch"] * content.get("nics_per_node", 1)
+    elif "nics_per_node" in content:
+        raise ConfigError(f"{path}: nics_per_node needs nodes_per_switch; set the terminals of this network in shape")
     crossbar = speedup * max(bandwidth.values())
     cycle = own.get("cycle_ns") or _cycle(path, flit, crossbar, bandwidth, latency + min(cables.values()))
     router = {

@@ -67,6 +67,11 @@ def test_one_vc_reaches_the_part_of_the_bandwidth_that_the_check_gives(
     assert any(text.startswith("local links") for text in known.shortfalls())
 
 
+def test_the_default_buffer_fills_every_link(machine: Path) -> None:
+    machine.write_text(TEXT.replace(", buffer: 16KiB", "").replace("20m", "100m"))
+    assert not read_machine(machine).shortfalls()
+
+
 def test_a_command_warns_and_convert_shows_the_check(machine: Path, command: Command) -> None:
     machine.write_text(TEXT.replace("20m", "60m").replace("16KiB", "8KiB"))
     done = command("simulate", "machine=my.yaml", "routing=minimal", "run.warmup_ns=100", "run.measure_ns=100")
@@ -88,6 +93,7 @@ def test_a_command_warns_and_convert_shows_the_check(machine: Path, command: Com
         ("vcs: 8", "vcs: many", "switch.vcs: 'many' is no whole number above 0"),
         ("nodes_per_switch: 1", "nodes_per_switch: 1.5", "nodes_per_switch: '1.5' is no whole number above 0"),
         ("ports: 36", "ports: 6", "switch.ports: a switch has 6, but the network needs 7"),
+        ("nodes_per_switch: 1\n", "", "nics_per_node needs nodes_per_switch"),
         ("groups: 9", "grups: 9", "topology: unknown key 'grups'; did you mean 'groups'?"),
         ("topology: dragonfly", "topology: fat_tree", "nodes_per_switch: fat_tree has no such number"),
         (
