@@ -76,6 +76,8 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> P
 
 def _csv(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     lines = list(csv.reader(read_unpacked(path).decode("utf-8-sig", "replace").splitlines()))
+    while lines and not lines[-1]:  # editors leave empty lines at the end
+        lines.pop()
     if not lines:
         raise ConfigError(f"{path}: the file is empty")
     header = [word.strip() for word in lines[0]]

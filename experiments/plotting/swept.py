@@ -131,10 +131,7 @@ def filtered(rows: Sequence[Row], text: str) -> list[dict[str, Any]]:
 
 
 def _is_used(row: Row, section: str) -> bool:
-    if section == "traffic":
-        return not is_of_jobs(row)
-    # Rows without a control have the section or not, depending on their version.
-    return section != "congestion_control" or row.get(f"{section}.name", "none") != "none"
+    return section != "traffic" or not is_of_jobs(row)
 
 
 def configuration(row: Row) -> dict[str, Any]:
@@ -151,7 +148,8 @@ def _section(row: Row, section: str) -> dict[str, Any]:
         keys = (key for key in row if key.startswith(prefix) and key not in _NEUTRAL)
     if not _is_used(row, section):
         return {}
-    return {key.removeprefix(prefix): value_of(row, key) for key in keys if row.get(key) is not None}
+    found = {key.removeprefix(prefix): value_of(row, key) for key in keys if row.get(key) is not None}
+    return {"name": "none", **found} if section == "congestion_control" else found  # rows without a control may lack it
 
 
 def _differing(section: str, rows: Sequence[Row]) -> list[str]:

@@ -22,6 +22,7 @@ struct Rule : ComponentData {
 };
 
 static void elapsed(const Control& control, SenderFlow& flow, Cycle now) {
+  if (flow.since == 0) return;  // before the first cut, the rate is full and the average 1
   const Rule& rule = rule_of<Rule>(control);
   for (const u32 periods = std::min((now - flow.since) / rule.period, kMostPeriods); flow.acknowledged < periods;) {
     flow.acknowledged++;

@@ -1,9 +1,9 @@
-// DCTCP (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010). Once per window, the source estimates the part of
-// marked packets: average += gain (part - average). It cuts the window by average / 2 if a packet was marked, and
-// otherwise adds a packet.
+// DCTCP (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257). Once per window, the source estimates the
+// part of marked packets: average += gain (part - average). A mark cuts the window by average / 2, at most once per
+// round trip. A window without marks adds a packet.
 //
 // Differences: no packet is lost, so there is no slow start, no timeout and no retransmission. A flow starts with the
-// largest window, and with average 1, so that the first marks halve it. A router compares the queue when it routes a
+// largest window. A router compares the queue when it routes a
 // packet. Each packet is acknowledged alone, so marks need no state at the receiver.
 #include "simcore/control.hpp"
 
@@ -13,15 +13,18 @@ struct Rule : ComponentData {
   float gain = 0;
 };
 
-static void acknowledged(const Control& control, SenderFlow& flow, const Acknowledgement& ack, Cycle) {
+static void acknowledged(const Control& control, SenderFlow& flow, const Acknowledgement& ack, Cycle now) {
   const auto packet = static_cast<float>(control.packet);
   flow.acknowledged += ack.flits;
   if (ack.marked) flow.marked += ack.flits;
+  if (ack.marked && now - flow.since >= control.round_trip) {
+    flow.window = std::max(flow.window * (1 - flow.average / 2), packet);
+    flow.since = now;
+  }
   if (static_cast<float>(flow.acknowledged) < flow.target) return;
   const float part = static_cast<float>(flow.marked) / static_cast<float>(flow.acknowledged);
   flow.average += rule_of<Rule>(control).gain * (part - flow.average);
-  flow.window = flow.marked ? flow.window * (1 - flow.average / 2) : flow.window + packet;
-  flow.window = std::clamp(flow.window, packet, control.first.window);
+  if (!flow.marked) flow.window = std::min(flow.window + packet, control.first.window);
   flow.acknowledged = flow.marked = 0;
   flow.target = flow.window;  // flits of the next round
 }

@@ -3,8 +3,8 @@
 // flows that cause the congestion, and slows only them. It notifies their sources at once. Other flows keep their
 // windows, also those whose packets wait elsewhere in the network.
 //
-// Differences: the hardware's thresholds and reactions are not public. Here a notice or a marked acknowledgement cuts
-// the window by `cut`, at most once per round trip, and each round trip without marks adds a packet.
+// Differences: the hardware's thresholds and reactions are not public. Here a notice cuts the window by `cut`, at most
+// once per round trip, and each round trip without marks adds a packet.
 #include "simcore/control.hpp"
 
 namespace flitgym::congestion::slingshot {
@@ -17,7 +17,7 @@ static void acknowledged(const Control& control, SenderFlow& flow, const Acknowl
   const auto packet = static_cast<float>(control.packet);
   if (!ack.marked) {
     flow.window += packet * static_cast<float>(ack.flits) / flow.window;
-  } else if (now - flow.since >= control.round_trip) {
+  } else if (ack.flits == 0 && now - flow.since >= control.round_trip) {
     flow.window *= 1 - rule_of<Rule>(control).cut;
     flow.since = now;
   }
