@@ -95,13 +95,13 @@ def test_names_of_policies() -> None:
 
 @pytest.mark.deep
 def test_tuning_records_every_candidate(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = tmp_path / "tuning.csv"
+    table, suite = tmp_path / "tuning.csv", load_suite(str(tiny))
     for module in (suites, tuning):
         monkeypatch.setattr(module, "TUNING", table)
     grid = {"polarized_tuned": {"routing": "polarized", "tune": {"penalty_flits": [0, 1000]}}}
     for module in (suites, tuning):
         monkeypatch.setattr(module, "POLICIES", grid)
-    assert tuning.tune(load_suite(str(tiny)), tmp_path / "runs") == table
+    assert tuning.tune(suite, tmp_path / "runs") == table
     lines = table.read_text().splitlines()
     assert len(lines) == 3
     suites._named.cache_clear()
