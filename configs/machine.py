@@ -47,7 +47,7 @@ class Machine:
 
     def needed(self, level: str) -> float:
         """The buffer of a VC that fills a link, in bytes: its bandwidth times the time until a credit returns."""
-        return self.bandwidth[level] * (2 * self.cables[level] + self.latency)
+        return _in_flight(self.bandwidth[level], self.cables[level], self.latency)
 
     def shape(self) -> list[str]:
         """The overrides of the topology."""
@@ -121,7 +121,7 @@ def read_machine(path: Path) -> Machine:
     speedup = switch.get("speedup", 2)
     flit = _number(f"{path}: flit", content.get("flit", "256B"), SIZES, "256B")
     packet = _number(f"{path}: packet", content.get("packet", "4KiB"), SIZES, "4KiB")
-    least = packet + max(bandwidth[level] * (2 * cables[level] + latency) for level in LEVELS)  # fills every link
+    least = packet + max(_in_flight(bandwidth[level], cables[level], latency) for level in LEVELS)
     buffer = _number(f"{path}: switch.buffer", switch.get("buffer", f"{math.ceil(2 * least)}B"), SIZES, "64KiB")
     nic = _number(f"{path}: nic_buffer", content.get("nic_buffer", f"{buffer}B"), SIZES, "64KiB")
     if buffer < packet:
@@ -159,6 +159,11 @@ def read_machine(path: Path) -> Machine:
     }
     parts = (packet, switch.get("ports", 0), latency, buffer, bandwidth, cables)
     return Machine({"name": name, **shape}, router, *parts)
+
+
+def _in_flight(rate: float, cable: float, latency: float) -> float:
+    """Bandwidth times the time until a credit returns, in bytes."""
+    return rate * (2 * cable + latency)
 
 
 def _cycle(path: Path, flit: float, crossbar: float, bandwidth: Mapping[str, float], hop: float) -> float:

@@ -47,11 +47,12 @@ def flow_numbers(
     }
     # Two bins per decade.
     place = np.ceil(2 * np.log10(size)).astype(int)
-    bins = [(10 ** (k / 2), slowdown[place == k]) for k in np.unique(place)]
-    numbers["bin_bytes"] = [round(end, 1) for end, _ in bins]
-    numbers["bin_flows"] = [len(own) for _, own in bins]
-    for name in ("mean", *_QUANTILES):
-        numbers[f"bin_slowdown_{name}"] = [_spread(own)[name] for _, own in bins]
+    steps, flows = np.unique(place, return_counts=True)
+    numbers["bin_bytes"] = [round(10 ** (k / 2), 1) for k in steps]
+    numbers["bin_flows"] = flows.tolist()
+    spreads = [_spread(slowdown[place == k]) for k in steps]
+    for name in spreads[0]:
+        numbers[f"bin_slowdown_{name}"] = [spread[name] for spread in spreads]
     return numbers
 
 

@@ -10,7 +10,7 @@ from ..results.flow_times import flow_numbers
 from ..results.names import Columns
 from ..terminal.progress import Report
 
-_LOOK = 1024  # cycles between two looks at the flows
+_LOOK = 1024  # cycles from the window to the first look at the flows; a look reads all of them
 
 
 class FlowWindow:
@@ -41,7 +41,8 @@ class FlowWindow:
         Returns the field `flows` of the result, and the table of these flows.
         """
         simulation, end = self._simulation, self._simulation.now
-        begun, cycle_ps = self._job["messages"] - self._before, round(simulation.cycle_ns * 1000)
+        job, cycle_ps = self._job, round(simulation.cycle_ns * 1000)
+        begun, peak = job["messages"] - self._before, job["peak_ingress_bytes"]
         while True:
             table = simulation.flows()
             # A flow begins in the first cycle whose time is not before its own.
@@ -51,12 +52,11 @@ class FlowWindow:
             if int(own.sum()) == begun or left <= 0:
                 break
             report("last flows", float(own.sum() / begun))
-            simulation.run(min(_LOOK, left))
+            simulation.run(min(max(_LOOK, (simulation.now - end) // 4), left))
         outside = table["source"] == table["destination"]  # these take no time
         table = {key: values[own & ~outside] for key, values in table.items()}
         window_ns = (end - self._from) * simulation.cycle_ns
         begun -= int((own & outside).sum())
-        peak = self._job["peak_ingress_bytes"]
         return {"flows": flow_numbers(table, begun, window_ns, self._packet, peak)}, table
 
     @property
