@@ -70,6 +70,8 @@ ParamSpec mark_param();    // Control::mark_flits
 // Read these parameters. Throw ConfigError if a window is smaller than a packet, or a mark would never be set.
 void read_window(const Params& params, const Network& net, Control& control);
 void read_mark(const Params& params, const Network& net, Control& control);
+// Cycles of a parameter in ns; `usual` if it is 0.
+double cycles_in(const char* key, const Params& params, const Network& net, double usual);
 // Sets Network::control from the section `congestion_control`.
 void choose_control(const Config& config, Network& net);
 

@@ -1,7 +1,10 @@
 // State of a congestion control: the flows of the sources, and the acknowledgements on their way.
 #pragma once
 
+#include <vector>
+
 #include "simcore/types.hpp"
+#include "simcore/wheel.hpp"
 
 namespace flitgym {
 
@@ -32,6 +35,20 @@ struct SentAcknowledgement {  // to another partition, within a partition window
 struct ControlTotals {  // sums over the acknowledgements that came back in the measurement window
   u64 packets = 0, marked = 0;
   double window = 0;  // of SenderFlow::window
+};
+
+// The acknowledgements that come back to the sources of a partition.
+#define FLITGYM_ACKNOWLEDGEMENTS(X)                                                                   \
+  X(ControlTotals, totals)                  /* scalars */                                             \
+  X(Wheel<Acknowledgement>, due)            /* from destinations of this partition */                 \
+  X(Wheel<Acknowledgement>, far_due)        /* from other partitions */                               \
+  X(std::vector<SentAcknowledgement>, sent) /* to other partitions, since the present window began */ \
+  X(Wheel<u32>, paced)                      /* sources that are tried again */
+
+struct alignas(64) Acknowledgements {
+#define FLITGYM_DECLARE(type, name) type name{};
+  FLITGYM_ACKNOWLEDGEMENTS(FLITGYM_DECLARE)
+#undef FLITGYM_DECLARE
 };
 
 }  // namespace flitgym

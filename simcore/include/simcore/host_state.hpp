@@ -1,6 +1,8 @@
 // State of the hosts of a workload: ranks, operations, messages, and sums over jobs (src/workload).
 #pragma once
 
+#include <vector>
+
 #include "simcore/types.hpp"
 
 namespace flitgym {
@@ -190,6 +192,20 @@ struct ChannelAccount {
 
 struct JobPoint {  // one interval of the time series of a job
   u64 packets = 0, bytes_received = 0, bytes_sent = 0, hops = 0, latency = 0;
+};
+
+// The flows that a partition's terminals receive.
+#define FLITGYM_FLOWS(X)                                                      \
+  X(std::vector<FlowRecord>, complete)  /* in the order of their ends */      \
+  X(std::vector<FlowArrival>, arrivals) /* [pool] of flows that arrive now */ \
+  X(std::vector<u32>, free_arrivals)    /* entries not in use */              \
+  X(std::vector<MissingRange>, missing) /* [pool] */                          \
+  X(std::vector<u32>, free_missing)     /* entries not in use */
+
+struct alignas(64) Flows {
+#define FLITGYM_DECLARE(type, name) type name{};
+  FLITGYM_FLOWS(FLITGYM_DECLARE)
+#undef FLITGYM_DECLARE
 };
 
 }  // namespace flitgym

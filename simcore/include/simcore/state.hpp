@@ -268,34 +268,6 @@ struct alignas(64) Hosts {
 #undef FLITGYM_DECLARE
 };
 
-// The flows that a partition's terminals receive.
-#define FLITGYM_FLOWS(X)                                                      \
-  X(std::vector<FlowRecord>, complete)  /* in the order of their ends */      \
-  X(std::vector<FlowArrival>, arrivals) /* [pool] of flows that arrive now */ \
-  X(std::vector<u32>, free_arrivals)    /* entries not in use */              \
-  X(std::vector<MissingRange>, missing) /* [pool] */                          \
-  X(std::vector<u32>, free_missing)     /* entries not in use */
-
-struct alignas(64) Flows {
-#define FLITGYM_DECLARE(type, name) type name{};
-  FLITGYM_FLOWS(FLITGYM_DECLARE)
-#undef FLITGYM_DECLARE
-};
-
-// The acknowledgements that come back to the sources of a partition.
-#define FLITGYM_ACKNOWLEDGEMENTS(X)                                                                   \
-  X(ControlTotals, totals)                  /* scalars */                                             \
-  X(Wheel<Acknowledgement>, due)            /* from destinations of this partition */                 \
-  X(Wheel<Acknowledgement>, far_due)        /* from other partitions */                               \
-  X(std::vector<SentAcknowledgement>, sent) /* to other partitions, since the present window began */ \
-  X(Wheel<u32>, paced)                      /* sources that are tried again */
-
-struct alignas(64) Acknowledgements {
-#define FLITGYM_DECLARE(type, name) type name{};
-  FLITGYM_ACKNOWLEDGEMENTS(FLITGYM_DECLARE)
-#undef FLITGYM_DECLARE
-};
-
 using Memories = std::vector<Memory>;
 
 #define FLITGYM_STATE_FIXED(X)                                                                                        \

@@ -55,14 +55,10 @@ static void acknowledged(const Control& control, SenderFlow& flow, const Acknowl
 
 static void setup(const Params& params, Network& net, Control& control) {
   auto rule = std::make_shared<Rule>();
-  const auto cycles = [&](const char* key, u32 usual) {
-    const double ns = params.real(key);
-    return ns > 0 ? std::max(1u, static_cast<u32>(ns / net.cycle_ns)) : usual;
-  };
   rule->gain = static_cast<float>(params.real("gain"));
   rule->increase = static_cast<float>(params.real("increase"));
-  rule->cut = cycles("cut_ns", control.round_trip);
-  rule->period = cycles("period_ns", 2 * control.round_trip);
+  rule->cut = std::max(1u, static_cast<u32>(cycles_in("cut_ns", params, net, control.round_trip)));
+  rule->period = std::max(1u, static_cast<u32>(cycles_in("period_ns", params, net, 2.0 * control.round_trip)));
   rule->flit_cycles = static_cast<float>(net.flit_cycles_host);
   control.data = rule;
   read_mark(params, net, control);

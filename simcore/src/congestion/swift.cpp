@@ -56,12 +56,8 @@ static void acknowledged(const Control& control, SenderFlow& flow, const Acknowl
 
 static void setup(const Params& params, Network& net, Control& control) {
   auto rule = std::make_shared<Rule>();
-  const auto cycles = [&](const char* key, double part) {
-    const double ns = params.real(key);
-    return static_cast<float>(ns > 0 ? ns / net.cycle_ns : part * control.round_trip);
-  };
-  rule->queue = cycles("queue_ns", 0.25);
-  rule->scaling = cycles("scaling_ns", 0.5);
+  rule->queue = static_cast<float>(cycles_in("queue_ns", params, net, 0.25 * control.round_trip));
+  rule->scaling = static_cast<float>(cycles_in("scaling_ns", params, net, 0.5 * control.round_trip));
   rule->increase = static_cast<float>(params.real("increase"));
   rule->decrease = static_cast<float>(params.real("decrease"));
   rule->most = static_cast<float>(params.real("most_decrease"));

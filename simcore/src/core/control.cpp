@@ -59,6 +59,11 @@ void read_mark(const Params& params, const Network& net, Control& control) {
                       in_bytes(net, largest) + ", so no packet would be marked");
 }
 
+double cycles_in(const char* key, const Params& params, const Network& net, double usual) {
+  const double ns = params.real(key);
+  return ns > 0 ? ns / net.cycle_ns : usual;
+}
+
 void choose_control(const Config& config, Network& net) {
   const Section& section = config.congestion_control;
   const auto& spec = named<ControlSpec>("congestion_control", section.name.empty() ? "none" : section.name);
