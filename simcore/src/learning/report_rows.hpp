@@ -83,25 +83,25 @@ void each_report(const Network& net, State& s, const Batch& b, const ReportRows&
   }
 }
 
-// The lowest expected loss over the candidates of request i of the batch, compared with the minimal path. `row` holds
-// the lost time by link of the router.
-inline float least_of_candidates(const Network& net, const Graph& graph, const Batch& b, u32 i, u32 to,
-                                 const float* row) {
+// The lowest expected loss over the candidates of request i of the batch, compared with the minimal path. `lost(local)`
+// is the lost time by a local port.
+template <class Lost>
+float least_of_candidates(const Network& net, const Graph& graph, const Batch& b, u32 i, u32 to, Lost&& lost) {
   const Seam& seam = *net.seam;
-  const u32 router = b.router[i], first = net.first_link[router];
+  const u32 router = b.router[i];
   const float direct = flight(net, graph, router, to);
   float least = std::numeric_limits<float>::max();
   for (u32 k = b.offsets[i]; k < b.offsets[i + 1]; k++) {
     const u32 local = b.candidate_port[k], port = net.port(router, local);
-    least = std::min(least,
-                     seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct + row[local - first]);
+    least = std::min(least, seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct + lost(local));
   }
   return std::max(least, 0.0f);
 }
-inline float least_lost(const Network& net, const Graph& graph, const Batch& b, u32 i, u32 to, const float* row) {
+template <class Lost>
+float least_lost(const Network& net, const Graph& graph, const Batch& b, u32 i, u32 to, Lost&& lost) {
   const u32 begin = b.offsets[i];
-  if (b.offsets[i + 1] > begin + 1) return least_of_candidates(net, graph, b, i, to, row);
-  return row[b.candidate_port[begin] - net.first_link[b.router[i]]];  // minimal path
+  if (b.offsets[i + 1] > begin + 1) return least_of_candidates(net, graph, b, i, to, lost);
+  return lost(b.candidate_port[begin]);  // minimal path
 }
 
 // The time that packet `p` loses after `hops` hops if it leaves `router` by a local port.

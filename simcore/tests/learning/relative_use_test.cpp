@@ -118,7 +118,29 @@ TEST(packets_report_lost_time_and_price_in_turn) {
     CHECK_EQ(detail.reward, odd ? 0u : 7u);
     if (odd) CHECK_EQ(detail.value, 0.5f);
     else CHECK_NEAR(detail.value, 1000, 1e-3);  // the minimal path is among the candidates
+    // A longer queue replaces the learned time. A flit takes 20 cycles.
+    for (u32 local = 2; local < 7; local++) x.state.ports[x.net.port(0, local)].queued = 50;
+    show(x, at);
+    const double queue_ns = 50 * 20 * x.net.cycle_ns;
+    CHECK(queue_ns > 1000 * 0.5);
+    if (!odd) CHECK_NEAR(detail.value, std::max(queue_ns, 1000.0), 1e-3);
   }
+}
+
+// Each report of lost time reduces the other lost times of its row by 0.1 / links, and leaves the prices.
+TEST(lost_times_decay_with_reports) {
+  Simulation sim = flow({10}, 500);
+  const Network& net = sim.network();
+  const LearnedTable table = learned_table(net);
+  const u32 row = (1 * 2 + 0) * 2;
+  for (const u32 first : {row, row + 2, table.rows / 2 + row})
+    for (u32 k = 1; k < net.link_span; k++) table.row(sim.state(), 1, first)[k] = 1000;
+  for (u32 cycle = 0; cycle < 9000; cycle++) advance(sim, [](u32) { return 0u; });
+  const double left = std::log(table.row(sim.state(), 1, row)[1] / 1000) / std::log(1 - 0.1 / net.link_span);
+  CHECK_NEAR(left, std::round(left), 0.02);  // a whole number of reports
+  CHECK(left > 200 && left < 250);           // every second packet of some 450
+  CHECK_EQ(table.row(sim.state(), 1, row + 2)[1], 1000.0f);
+  CHECK_EQ(table.row(sim.state(), 1, table.rows / 2 + row)[1], 1000.0f);
 }
 
 // A ring of two-way links without detours: the second router reports the price of its full link, which is 2, and the

@@ -33,8 +33,9 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData*)
     }
     const u32 to = net.terminal_router[s.packets[b.packet[i]].destination];
     detail.row = row_of(net, to);
-    detail.value =
-        router == to ? 0 : least_of_candidates(net, graph, b, i, to, net.feedback.row(s, router, detail.row));
+    const float* const row = net.feedback.row(s, router, detail.row);
+    const auto lost = [&](u32 local) { return row[local - net.first_link[router]]; };
+    detail.value = router == to ? 0 : least_of_candidates(net, graph, b, i, to, lost);
   }
 }
 

@@ -37,8 +37,9 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   each_report(net, s, b, rows, 1, [&](u32 i, PacketDetail& detail, const Packet& p, u32 to) {
     const u32 router = b.router[i];
     detail.row = rows.row(net, p, to, p.hops - 1u);  // row of the previous router
-    detail.value =
-        router == to ? 0 : least_lost(net, graph, b, i, to, net.feedback.row(s, router, rows.row(net, p, to, p.hops)));
+    const float* const row = net.feedback.row(s, router, rows.row(net, p, to, p.hops));
+    const auto lost = [&](u32 local) { return row[local - net.first_link[router]]; };
+    detail.value = router == to ? 0 : least_lost(net, graph, b, i, to, lost);
   });
 }
 

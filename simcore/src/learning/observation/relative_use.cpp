@@ -22,6 +22,8 @@ constexpr float kBusy = 0.8f;  // a link above this share is busy
 // packet would be late behind a single packet of its own message.
 constexpr float kPrompt = 0.5f, kPackets = 3;
 
+// A report of lost time multiplies the entries of its row, one per link, by a constant.
+constexpr Operations kUpdate = {.multiplications = 2, .additions = 3, .comparisons = 1, .reads = 1};
 // write() reads two entries and the use of a link, and computes a price. prepare() reads an entry and computes another
 // price or sum. A price is one product and two additions, behind three comparisons. measure() updates a running mean.
 constexpr Operations kPerCandidate = {.multiplications = 5, .additions = 7, .comparisons = 7, .reads = 3};
@@ -89,7 +91,14 @@ void measure(const Network& net, State& s, const Batch& b, const Rule& rule) {
     }
 }
 
-// Reports to the previous router the lowest value over the packet's candidates here, detours included.
+float queue_ns(const Network& net, const State& s, u32 port) {
+  return static_cast<float>(s.ports[port].queued) * static_cast<float>(net.channels[port].flit_cycles) *
+         static_cast<float>(net.cycle_ns);
+}
+
+// Reports to the previous router the lowest value over the packet's candidates here, detours included. The lost time of
+// a candidate is at least that of its queue now. The table learns this queue only after packets have left it. With this
+// delay, all packets of a row took the same link of a fat tree until its queue was several microseconds long.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
   const auto& rule = static_cast<const Rule&>(*own);
   const Graph& graph = graph_now(net, s);
@@ -105,7 +114,9 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
     if (router == to) return;
     const float* const row = net.feedback.row(s, router, rule.rows.row(net, p, to, p.hops) + table);
     if (!of_price) {
-      detail.value = least_lost(net, graph, b, i, to, row);
+      detail.value = least_lost(net, graph, b, i, to, [&](u32 local) {
+        return std::max(row[local - net.first_link[router]], queue_ns(net, s, net.port(router, local)));
+      });
       return;
     }
     float least = std::numeric_limits<float>::max();
@@ -117,9 +128,17 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   });
 }
 
+// All lost times of a row decay with each report, so that a link is tried again after its congestion. Without decay,
+// the queues of a fat tree with a permutation grew over hundreds of microseconds. If packets use all links of a row
+// equally, the means are half the lost times.
 void learn(const Network& net, State& s, u32 port, u32 row, float target) {
-  float& value = report_cell(net, s, port, row);
   const bool of_price = row >= net.feedback.rows / kTables;
+  if (!of_price) {
+    const float keep = 1 - kReportRate / static_cast<float>(net.link_span);
+    float* const values = net.feedback.row(s, net.router_of_port(port), row);
+    for (u32 k = 0; k < net.link_span; k++) values[k] *= keep;
+  }
+  float& value = report_cell(net, s, port, row);
   value += kReportRate * ((of_price ? target : std::max(target - net.seam->hop_ns[port], 0.0f)) - value);
 }
 
@@ -163,7 +182,7 @@ const Register<ObservationSpec> entry({
           "is the age since the NIC accepted the packet, in mean hops, minus the hops; d is 0.5, or three times the "
           "time of the packet on a link if that is longer"}},
     .per_slot =
-        {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
+        {{"lost", 0, kMostRelative, "time lost to queueing, running mean that decays / mean hop"},
          {"busy", 0, kMostRelative,
           "price of the path - 1, at least 0: sum of (u - 0.8) / 0.2 over its links with a utilisation u > 0.8"}},
     .write = write,
@@ -172,7 +191,7 @@ const Register<ObservationSpec> entry({
     .learn = learn,
     .lost = lost,
     .per_candidate = kPerCandidate,
-    .update = kLostUpdate,
+    .update = kUpdate,
     .local = true,
     .distances = true,
 });
