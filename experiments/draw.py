@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
 from ..configs import compose, core_failures, unknown
+from ..configs.machine import expanded
 from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore.pictures.loads import QUANTITIES, draw_loads
@@ -32,6 +33,7 @@ NAME = "flitgym draw"
 FOLDER = Path("results/drawings")
 _SUFFIXES = (".png", ".svg", ".pdf")
 _USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [seed=N] [out=FILE]
+       {NAME} machine=FILE [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [seed=N] [out=FILE]
        {NAME} result=RUN [color=NAME] [time=TIME] [out=FILE]
 
 Draw the routers, links and terminals of a network. Failed links are red and dashed.
@@ -51,11 +53,14 @@ def draw(words: Sequence[str]) -> list[Path]:
         return _draw_result(words)
     own = [word.removeprefix("out=") for word in words if word.startswith("out=")]
     rest = [word for word in words if not word.startswith("out=")]
+    rest = expanded(rest, "route")  # which has a topology and no router
     for word in rest:
         if word.partition("=")[0].partition(".")[0] not in ("topology", "failures", "seed"):
-            raise CommandError(f"'{word}': valid words are topology=, topology.<key>=, failures.<key>=, seed= and out=")
+            raise CommandError(
+                f"'{word}': valid words are topology=, topology.<key>=, machine=, failures.<key>=, seed= and out="
+            )
     if not any(word.startswith("topology=") for word in rest):
-        raise CommandError("topology=NAME is missing; flitgym simulate --help lists the names")
+        raise CommandError("topology=NAME or machine=FILE is missing; flitgym simulate --help lists the names")
     config = compose(rest)
     failures = core_failures(config)
     if failures.pop("events", None) is not None:

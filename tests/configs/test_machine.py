@@ -81,6 +81,7 @@ def test_a_command_warns_and_convert_shows_the_check(machine: Path, command: Com
     shown = command("convert", "my.yaml")
     assert "36 switches with up to 7 ports, 72 terminals" in shown.stdout
     assert {f"low: {text}", "router.input_buffer_flits=32"} <= set(shown.stdout.splitlines())
+    assert command("draw", "machine=my.yaml", "out=my.png").returncode == 0
 
 
 @pytest.mark.parametrize(
