@@ -73,7 +73,6 @@ def test_packet_batch_torch(policy: str) -> None:
     [
         ("stable_baselines3", "sb3_dqn.py --decisions 2000 --networks 1", "DQN"),
         ("sb3_contrib", "sb3_maskable_ppo.py --decisions 1024 --steps 128 --networks 1", "PPO"),
-        ("torch", "single_file_ppo.py --decisions 8192 --networks 1", "PPO"),
         ("torch", "recurrent_ppo.py --decisions 16000", "GRU"),
         ("gymnasium", "evolution.py --rounds 1 --networks 1 --save {folder}/mine.safetensors", "CEM"),
         ("torchrl", "torchrl_ppo.py --decisions 2048 --networks 1 --save {folder}/mine.safetensors", "PPO"),
