@@ -47,8 +47,8 @@ def test_packet_batch_ppo(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("library", "command", "name"),
     [
-        ("stable_baselines3", "sb3_dqn.py --decisions 2000 --networks 1", "DQN"),
-        ("sb3_contrib", "sb3_maskable_ppo.py --decisions 1024 --steps 128 --networks 1", "PPO"),
+        ("sb3_contrib", "sb3.py --decisions 2000 --networks 1", "dqn"),
+        ("sb3_contrib", "sb3.py --agent maskable_ppo --decisions 1024 --steps 128 --networks 1", "maskable_ppo"),
         ("torch", "packet_batch_torch.py --policy transformer --decisions 4000 --networks 1", "learned"),
         ("torch", "packet_batch_torch.py --policy graph --decisions 4000 --networks 1", "learned"),
         ("torch", "recurrent_ppo.py --decisions 16000", "GRU"),
