@@ -206,12 +206,10 @@ bench-build: ## build the benchmark of the core for this machine
 		-DFLITGYM_WERROR=$(WERROR) > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 
-# Without SCENES, also measures scaling, the decisions of agents and forwarding tables.
+# Without SCENES, also measures the environments in Python.
 bench: venv bench-build ## measure the core and compare it with its goals: SCENES="..." for some scenes, SAVE=NAME keeps the results
-	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
-	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
+	@$(BIN)/python simcore/bench/run.py $(SCENES) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/environments.py
-	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
 
 bench-compare: venv bench-build ## compare the speed of the core with BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
 	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \
