@@ -190,15 +190,15 @@ coverage: venv ## measure how often the intervals of run=steady contain the long
 cluster-test: venv ## test a Ray cluster of two nodes, and jobs by submitit, on this machine (15 minutes)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
-# `make test-deep` fuzzes every file parser with a small fixed budget. Here each fuzz test runs for FUZZ_SECONDS.
+# `make test-deep` fuzzes every file parser of the core with a small fixed budget. Here each fuzz test runs for
+# FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
 FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^DEEP_TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
-fuzz: dev ## test every file parser with mutated files and sanitizers: FUZZ_SECONDS=120 each
+fuzz: venv ## test every file parser of the core with mutated files and sanitizers: FUZZ_SECONDS=120 each
 	@cmake $(SANITIZED) > /dev/null
 	@cmake --build build/test -j $(JOBS) --target simcore_tests > /dev/null
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
-	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 
 bench-build: ## build the benchmark of the core for this machine
 	@echo "== building the benchmark for this machine"
