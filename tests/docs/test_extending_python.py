@@ -106,8 +106,6 @@ def test_linear_agent_is_least_squares(linear: Any) -> None:
     other.load_state(agent.state())
     assert other.round == 30
     assert other.train_round() == agent.train_round()
-    with pytest.raises(ConfigError, match=r"agent\.squares"):
-        other.load_state({**agent.state(), "squares": 0})
     with pytest.raises(ConfigError, match=r"agent\.epsilon: 2 is outside 0 \.\. 1"):
         linear.Config(epsilon=2)
 
