@@ -16,7 +16,6 @@ import gymnasium
 import numpy as np
 import torch
 from flitgym.env import TOLLED, play
-from flitgym.env.sb3 import Sb3PacketRouting
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
@@ -39,12 +38,13 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
 
     world, seen = options.world, {"observation": TOLLED["observation"]} if options.tolled else {}
     torch.set_num_threads(1)
+    env = gymnasium.make(
+        f"flitgym.env:flitgym/{'TolledRouting-v0' if options.tolled else 'PacketRouting-v1'}", overrides=world
+    )
     if options.agent == "dqn":
-        name = "TolledRouting-v0" if options.tolled else "PacketRouting-v1"
-        dqn = DQN("MlpPolicy", gymnasium.make(f"flitgym.env:flitgym/{name}", overrides=world), seed=options.seed)
+        dqn = DQN("MlpPolicy", env, seed=options.seed)
         dqn.learn(options.decisions)
     else:
-        env = Sb3PacketRouting(1, overrides=world, **(TOLLED if options.tolled else {}))
         ppo = MaskablePPO("MlpPolicy", env, n_steps=options.steps, seed=options.seed, verbose=1)
         ppo.learn(options.decisions)
 
