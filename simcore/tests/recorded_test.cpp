@@ -23,11 +23,12 @@ bool of_tests(const std::string& name) {
   return name.starts_with("test_") || examples.find("," + name + ",") != std::string::npos;
 }
 
+// With `of_any`, components that run on every topology are included.
 template <class Spec>
-std::vector<std::string> names_on(const std::string& topology) {
+std::vector<std::string> names_on(const std::string& topology, bool of_any = true) {
   std::vector<std::string> names;
   for (const auto& [name, spec] : registry<Spec>()) {
-    const bool fits = spec.topologies.empty() || std::ranges::count(spec.topologies, topology);
+    const bool fits = (of_any && spec.topologies.empty()) || std::ranges::count(spec.topologies, topology);
     if (fits && !of_tests(name) && !std::ranges::count(names, name)) names.push_back(name);
   }
   return names;
@@ -48,12 +49,15 @@ void trace_topology(const std::string& topology, const Values& small) {
   const auto of = [&](const Section& routing, const Section& traffic) {
     return config({topology, small}, input_queued(), routing, traffic);
   };
-  for (const std::string& routing : names_on<RoutingSpec>(topology))
-    trace(topology + " " + routing, of({routing, {}}, uniform));
-  // Engines and patterns see channels, groups and terminals only. These families stand for the others.
+  // Routings of any graph, engines and patterns see channels, groups and terminals only. These families stand for the
+  // others.
   static const std::set<std::string> families = {"dragonfly", "fat_tree",       "graph",    "hyperx",
                                                  "mesh",      "random_regular", "slim_fly", "torus"};
-  if (!families.contains(topology)) return;
+  const bool stands = families.contains(topology);
+  std::vector<std::string> routings = names_on<RoutingSpec>(topology, stands);
+  if (!std::ranges::count(routings, "minimal")) routings.push_back("minimal");
+  for (const std::string& routing : routings) trace(topology + " " + routing, of({routing, {}}, uniform));
+  if (!stands) return;
   for (const std::string& engine : names_on<tables::EngineSpec>(topology))
     trace(topology + " table " + engine, of({"table", {{"engine", engine}}}, uniform));
   for (const std::string& pattern : names_on<TrafficSpec>(topology))
