@@ -28,7 +28,7 @@ def commands(page: Path) -> list[list[str]]:
     return [shlex.split(line) for line in lines if line.split()[0].startswith(("flitgym", "cp", "python", "make"))]
 
 
-def test_own_agent_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_own_agent_from_top_to_bottom(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     checkout = Checkout(tmp_path)
     checkout.add("neighbours")
@@ -50,10 +50,7 @@ def test_own_agent_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch, tmp_path:
     table = (tmp_path / "results" / "linear" / "evaluation.csv").read_text()
     for name in ("ugal_l", "linear", "dqn_dragonfly"):
         assert f"\n{name},mixed" in table
-    evaluation, picture = tmp_path / "results" / "linear" / "evaluation.png", tmp_path / "picture.png"
-    monkeypatch.setattr(sys, "argv", ["picture.py", str(evaluation), str(picture)])
-    runpy.run_path(str(TUTORIALS / "own_agent" / "picture.py"), run_name="__main__")
-    assert 5_000 < picture.stat().st_size < evaluation.stat().st_size
+    assert (tmp_path / "results" / "linear" / "evaluation.png").stat().st_size > 5000
     (progress,) = tmp_path.glob("results/training/*/progress.jsonl")
     assert [json.loads(line)["round"] for line in progress.read_text().splitlines()] == list(range(1, 13))
     study = tmp_path / "results" / "neighbours_quick"
