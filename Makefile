@@ -222,7 +222,7 @@ reference: dev ## write the tables of docs/reference from the core and the code,
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/result_tables.py
 
 pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
-	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
+	@for script in router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
 	@$(BIN)/flitgym simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
 		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
 	@cp results/quickstart/sweep.png docs/pictures/quickstart.png

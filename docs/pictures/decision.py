@@ -8,7 +8,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from cycle import FIRST_FILL, INK, SEAM_FILL, SECOND_FILL, arrow, box
+from router import FIRST_FILL, INK, SEAM_FILL, SECOND_FILL, arrow, box
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 
