@@ -1,5 +1,5 @@
-// The example of docs/extending in C++ is compiled into these tests, so the tests of the registry find it. The case here
-// checks its purpose against a number worked out by hand, and the error that the page shows.
+// The example of docs/extending in C++ is compiled into these tests, so the tests of the registry find it. The case
+// here checks its purpose against a number worked out by hand, and the error that the page shows.
 #include "support/crafted.hpp"
 
 namespace examples_test {
