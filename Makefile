@@ -190,15 +190,15 @@ coverage: venv ## measure how often the intervals of run=steady contain the long
 cluster-test: venv ## test a Ray cluster of two nodes, and jobs by submitit, on this machine (15 minutes)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
-# `make test-deep` fuzzes every file parser with a small fixed budget. Here each fuzz test runs for FUZZ_SECONDS.
+# `make test-deep` fuzzes every file parser of the core with a small fixed budget. Here each fuzz test runs for
+# FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
 FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^DEEP_TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
-fuzz: dev ## test every file parser with mutated files and sanitizers: FUZZ_SECONDS=120 each
+fuzz: venv ## test every file parser of the core with mutated files and sanitizers: FUZZ_SECONDS=120 each
 	@cmake $(SANITIZED) > /dev/null
 	@cmake --build build/test -j $(JOBS) --target simcore_tests > /dev/null
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
-	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 
 bench-build: ## build the benchmark of the core for this machine
 	@echo "== building the benchmark for this machine"
@@ -206,12 +206,10 @@ bench-build: ## build the benchmark of the core for this machine
 		-DFLITGYM_WERROR=$(WERROR) > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 
-# Without SCENES, also measures scaling, the decisions of agents and forwarding tables.
+# Without SCENES, also measures the environments in Python.
 bench: venv bench-build ## measure the core and compare it with its goals: SCENES="..." for some scenes, SAVE=NAME keeps the results
-	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
-	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
+	@$(BIN)/python simcore/bench/run.py $(SCENES) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/environments.py
-	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
 
 bench-compare: venv bench-build ## compare the speed of the core with BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
 	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \
@@ -224,7 +222,7 @@ reference: dev ## write the tables of docs/reference from the core and the code,
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/result_tables.py
 
 pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
-	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
+	@for script in router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
 	@$(BIN)/flitgym simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
 		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
 	@cp results/quickstart/sweep.png docs/pictures/quickstart.png

@@ -149,11 +149,6 @@ class Agent(Learner):
         loss = errors.masked_select(mask).mean()
         return self.descend(loss, observation=observation, cost=cost, score=scores)
 
-    def stored_rows(self) -> dict[str, Tensor]:
-        slots, width = int(self.seam["slots"]), int(self.seam["width"])
-        mask = torch.zeros((0, slots), dtype=torch.bool)
-        return {"observation": torch.zeros((0, width)), "mask": mask, "cost": torch.zeros((0, slots))}
-
     def policy(self) -> Layers:
         """The network that the core follows."""
         return self.online.export()

@@ -1,6 +1,6 @@
-"""Parts that the two tabular agents share: the links of the network, the update of a table, and the loop over cycles.
+"""Parts of a tabular agent: the links of the network, the update of a table, and the loop over cycles.
 
-The agents make the decisions of the core's routers through `routing={"name": "external", "feedback": True, ...}`.
+Agents make the decisions of the core's routers through `routing={"name": "external", "feedback": True, ...}`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Wires:
         peer: [routers, ports] the router at the other end, -1 for a terminal.
         column_kind: [routers, columns] `kind` by column; a terminal's port between links is `UNUSED`.
         column_peer: [routers, columns] `peer` by column, -1 without a link.
-        column_hop_ns: [routers, columns] float32, the time of a hop without queueing; infinite without a link.
         used: [routers, columns] the columns with a link, in order, then zeros.
         degree: [routers] the number of columns with a link.
         terminal_router: [terminals] the router of each terminal.
@@ -45,7 +44,6 @@ class Wires:
     peer: Ints
     column_kind: Ints
     column_peer: Ints
-    column_hop_ns: NDArray[np.float32]
     used: Ints
     degree: Ints
     terminal_router: Ints
@@ -65,9 +63,7 @@ class Wires:
         link = channels["peer_router"] >= 0
         at = router[link], (port - first_link[router])[link]
         column_kind, column_peer = np.full(columns, UNUSED, np.int64), np.full(columns, -1, np.int64)
-        column_hop_ns = np.full(columns, np.inf, np.float32)
         column_kind[at], column_peer[at] = channels["kind"][link], channels["peer_router"][link]
-        column_hop_ns[at] = channels["hop_ns"][link]
         links = column_peer >= 0
         return cls(
             first_link,
@@ -75,7 +71,6 @@ class Wires:
             peer,
             column_kind,
             column_peer,
-            column_hop_ns,
             np.argsort(~links, axis=1, kind="stable") * np.sort(links, axis=1)[:, ::-1],
             links.sum(axis=1),
             terminals["router"].astype(np.int64),

@@ -133,9 +133,6 @@ class Agent(Learner):
         loss = nn.functional.cross_entropy(scores, batch["label"])
         return self.descend(loss, observation=batch["observation"])
 
-    def stored_rows(self) -> dict[str, Tensor]:
-        return self._labelled(self.rollouts.no_rows())
-
     def policy(self) -> Layers:
         """The network that the core follows."""
         return self.online.export()

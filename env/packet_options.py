@@ -32,7 +32,7 @@ _BACKGROUNDS = ("minimal", "random")
 
 
 TOLLED: dict[str, Any] = {"observation": "relative+relative_lost", "reward": "relative_delay", "toll": 2.0}
-"""The keywords of `flitgym/TolledRouting-v0`, for environments without an id, such as `Sb3PacketRouting`."""
+"""The keywords of `flitgym/TolledRouting-v0`, for environments without an id, such as `PacketBatch`."""
 
 
 @dataclass(frozen=True)

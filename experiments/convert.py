@@ -78,6 +78,9 @@ def convert(file: Path, given: Mapping[str, str]) -> list[str]:
             )
     notes: list[str] = []
     edges = _cables(graph, notes)
+    for a, b, data in edges:
+        if ports := data.pop("ports", None):
+            data |= {"a_port": ports[a], "b_port": ports[b]}
     ends = Counter(node for a, b, _ in edges for node in (a, b))
     if alone := [names[node] for node in graph if not ends[node]]:
         notes.append(f"left out: nodes without a cable: {_listed(alone)}")
@@ -136,7 +139,7 @@ def _read(file: Path) -> Any:
             data = json.loads(text)
             graph = networkx.node_link_graph(data, edges="edges" if "edges" in data else "links")
         elif kind in (".dot", ".gv"):
-            graph = _dot(text, networkx.MultiGraph())
+            graph = _dot(text)
         else:
             graph = networkx.MultiGraph()
             graph.add_edges_from((_rows if kind in (".csv", ".tsv") else _words)(text.splitlines()))
@@ -145,14 +148,16 @@ def _read(file: Path) -> Any:
     return networkx.MultiDiGraph(graph) if graph.is_directed() else networkx.MultiGraph(graph)
 
 
-def _dot(text: str, graph: Any) -> Any:
-    """The nodes and edges of GraphViz, also in subgraphs. Names of ports are left out; ports are numbered in order."""
+def _dot(text: str) -> Any:
+    """The nodes and edges of GraphViz, also in subgraphs. Ports with other names than `3` or `p3` are left out."""
+    import networkx
     import pydot
 
     with redirect_stdout(io.StringIO()) as said:  # the parser prints its errors
         parts: list[Any] = list(pydot.graph_from_dot_data(text) or [])
     if not parts:
         raise ConfigError(" ".join(said.getvalue().split()))
+    graph = networkx.MultiDiGraph() if parts[0].get_type() == "digraph" else networkx.MultiGraph()
     for part in parts:  # which grows
         parts += part.get_subgraphs()
         for node in part.get_nodes():
@@ -163,8 +168,10 @@ def _dot(text: str, graph: Any) -> Any:
             ends = edge.get_source(), edge.get_destination()
             if not all(isinstance(end, str) for end in ends):
                 raise ConfigError("an edge to a whole subgraph; write an edge to each of its nodes")
-            a, b = (re.match(r'"[^"]*"|[^:]*', end)[0].strip('"') for end in ends)  # type: ignore[index]
-            graph.add_edge(a, b, **{key: str(value).strip('"') for key, value in edge.get_attributes().items()})
+            found = [re.match(r'("[^"]*"|[^:]*)(?::"?[pP]?(\d+)"?$)?', end).groups() for end in ends]  # type: ignore[union-attr]
+            (a, a_port), (b, b_port) = [(name.strip('"'), port or "") for name, port in found]
+            data = {key: str(value).strip('"') for key, value in edge.get_attributes().items()}
+            graph.add_edge(a, b, **data, **({"ports": {a: a_port, b: b_port}} if a_port or b_port else {}))
     return graph
 
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from . import stored
 from .divergence import require_finite
 from .replay import Replay
 from .rollouts import Rollouts
@@ -37,7 +36,7 @@ class Learner:
     round: int
     optimiser: torch.optim.Adam
     generator: torch.Generator
-    parts: dict[str, stored.Part]
+    parts: dict[str, nn.Module | torch.optim.Adam | torch.Generator]
     rollouts: Rollouts
     replay: Replay
 
@@ -75,28 +74,26 @@ class Learner:
         self.optimiser.step()
         return value
 
-    def stored_rows(self) -> dict[str, Tensor]:
-        """Return the columns of the replay buffer as tensors with zero rows."""
-        return self.rollouts.no_rows()
-
     def state(self) -> dict[str, Any]:
         """The agent's part of a checkpoint."""
+        parts = {
+            name: part.get_state() if isinstance(part, torch.Generator) else part.state_dict()
+            for name, part in self.parts.items()
+        }
         numbers = {name: getattr(self, name) for name in self.NUMBERS}
-        return {**stored.state_of(self.parts), **numbers, **{name: part.state() for name, part in self._held().items()}}
+        return {**parts, **numbers, **{name: part.state() for name, part in self._held().items()}}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Continue from a `state()`."""
-        held = self._held()
-        own = {**self.parts, **dict.fromkeys(self.NUMBERS, 0), **dict.fromkeys(held, ...)}
-        given = stored.checked(state, "agent", own)
-        stored.whole(given["round"], "agent.round", 0, self.rounds)
         for name in self.NUMBERS:
-            setattr(self, name, given[name])
-        stored.load(self.parts, given)
-        if "rollouts" in held:
-            self.rollouts.load_state(given["rollouts"])
-        if "replay" in held:
-            self.replay.load_state(given["replay"], "agent.replay", self.stored_rows())
+            setattr(self, name, state[name])
+        for name, part in self.parts.items():
+            if isinstance(part, torch.Generator):
+                part.set_state(state[name])
+            else:
+                part.load_state_dict(state[name])
+        for name, held in self._held().items():
+            held.load_state(state[name])
 
     def _held(self) -> dict[str, Rollouts | Replay]:
         return {name: getattr(self, name) for name in ("rollouts", "replay") if hasattr(self, name)}

@@ -8,9 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...simcore import ConfigError
-from . import stored
-
 
 class Replay:
     """Keeps the newest rows.
@@ -53,21 +50,9 @@ class Replay:
         columns = {name: column[: len(self)].clone() for name, column in self.columns.items()}
         return {"added": self.added, "columns": columns}
 
-    def load_state(self, state: Any, where: str, example: Mapping[str, Tensor]) -> None:
-        """Continue from a `state()` of a buffer of the same capacity.
-
-        Args:
-            state: from a checkpoint.
-            where: its name in messages.
-            example: columns as `add` takes them, of any length.
-        """
-        own = {name: column.new_zeros((0, *column.shape[1:])) for name, column in example.items()}
-        empty = isinstance(state, Mapping) and not state.get("added") and state.get("columns") == {}
-        given = stored.checked(state, where, {"added": 0, "columns": {} if empty else own})
-        added, kept = given["added"], min(given["added"], self.capacity)
-        self.added, self.columns = added, {}
-        for name, column in given["columns"].items():
-            if len(column) != kept:
-                raise ConfigError(f"{where}.columns.{name} has {len(column)} rows instead of {kept}")
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state()` of a buffer of the same capacity."""
+        self.added, self.columns = state["added"], {}
+        for name, column in state["columns"].items():
             self.columns[name] = column.new_zeros((self.capacity, *column.shape[1:]))
-            self.columns[name][:kept] = column
+            self.columns[name][: len(self)] = column

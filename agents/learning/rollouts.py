@@ -14,7 +14,6 @@ from ...env.experience.seeds import training_seed
 from ...env.experience.world import Mixture, World
 from ...simcore import ConfigError, Simulation
 from ..networks import Layers
-from . import stored
 
 # Hyperparameters of an agent that are parameters of `routing=policy`: observation and reward.
 SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")
@@ -159,11 +158,6 @@ class Rollouts:
                 part = {name: column[early] for name, column in rows.items()}
                 self.late.append(_labelled(part, len(self.rings) + k))
 
-    def no_rows(self) -> dict[str, Tensor]:
-        """The columns of `take` with no rows; they show the names, types and shapes."""
-        nothing = np.empty(0, np.int64)
-        return _labelled(self.rings[0].pick(nothing, _TAKEN), 0)
-
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
         """Random transitions from the rings, an equal number from each network.
 
@@ -206,10 +200,8 @@ class Rollouts:
     def state(self) -> dict[str, Any]:
         """Everything needed to continue in the same way: tensors, numbers and lists."""
         snapshots = [torch.from_numpy(np.frombuffer(s.snapshot(), dtype=np.uint8).copy()) for s in self.simulations]
-        return {"snapshots": snapshots, **self._counts()}
-
-    def _counts(self) -> dict[str, Any]:
         return {
+            "snapshots": snapshots,
             "seeds": list(self.seeds),
             "ends_ns": list(self.ends_ns),
             "members": list(self.members),
@@ -220,22 +212,13 @@ class Rollouts:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state()`."""
-        where, snapshot = "agent.rollouts", torch.empty(0, dtype=torch.uint8)
-        own = {"snapshots": [snapshot] * len(self.simulations), **self._counts()}
-        given = stored.checked(state, where, own)
-        worlds, seeds, members = self.mixture.worlds, given["seeds"], given["members"]
-        simulations, rings = [], []
-        for k, member in enumerate(members):
-            stored.whole(member, f"{where}.members.{k}", 0, len(worlds) - 1)
-            simulation = worlds[member].simulation(self.routing, seeds[k])
-            simulation.restore(given["snapshots"][k].numpy().tobytes())
-            ring = Ring(simulation)
-            ring.read = stored.whole(given["read"][k], f"{where}.read.{k}", 0, simulation.transition_count)
-            simulations.append(simulation)
-            rings.append(ring)
-        self.next_seed, self.decisions = given["next_seed"], given["decisions"]
-        self.simulations, self.rings, self.members = simulations, rings, members
-        self.seeds, self.ends_ns = seeds, given["ends_ns"]
+        for name in ("seeds", "ends_ns", "members", "next_seed", "decisions"):
+            setattr(self, name, state[name])
+        for k, member in enumerate(self.members):
+            self.simulations[k] = self.mixture.worlds[member].simulation(self.routing, self.seeds[k])
+            self.simulations[k].restore(state["snapshots"][k].numpy().tobytes())
+            self.rings[k] = Ring(self.simulations[k])
+            self.rings[k].read = state["read"][k]
 
 
 _SAMPLED = (

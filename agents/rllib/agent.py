@@ -17,7 +17,6 @@ import torch
 from ...env.experience.seeds import episode_seed
 from ...env.experience.world import Mixture, World
 from ...simcore import ConfigError, CoreError
-from ..learning import stored
 from ..learning.rollouts import SEEN
 from ..networks import Layers
 from .config import DqnConfig, PpoConfig
@@ -102,13 +101,11 @@ class Agent:
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Continue with the weights of a `state()`."""
-        given = stored.checked(state, "agent", {"steps": 0.0, "round": 0, "weights": ...})
         self.close()
-        self._before = self._steps = given["steps"]
-        self.round = given["round"]
+        self._before = self._steps = state["steps"]
+        self.round = state["round"]
         weights = {
-            module: {name: value.numpy() for name, value in parts.items()}
-            for module, parts in stored.checked(given["weights"], "agent.weights", self._weights()).items()
+            module: {name: value.numpy() for name, value in parts.items()} for module, parts in state["weights"].items()
         }
         self._algorithm.learner_group.set_weights(weights)
         self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=self._algorithm.learner_group)

@@ -45,7 +45,7 @@ class ActorCritic(nn.Module):
         return scores.log_softmax(1), self.critic(observation).squeeze(1)
 
 
-def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Tensor]:
+def gather(batch: PacketBatch, policy: nn.Module, wanted: int) -> dict[str, Tensor]:
     """Run the networks until there are `wanted` transitions."""
     pieces, count = [], 0
     while count < wanted:
@@ -66,7 +66,7 @@ def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Te
     return {name: torch.from_numpy(np.concatenate([piece[name] for piece in pieces])) for name in names}
 
 
-def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, rows: dict[str, Tensor]) -> None:
+def learn(policy: nn.Module, optimiser: torch.optim.Optimizer, rows: dict[str, Tensor]) -> None:
     """Make a few passes over the transitions. A packet always arrives, so rewards are not discounted."""
     goal = rows["reward"] + rows["next_value"]  # next_value is 0 after a delivery
     advantage = goal - rows["value"]
@@ -95,9 +95,9 @@ def measure(simulation: Simulation, run_until: Callable[[float], None]) -> tuple
     return statistics["packet_latency_mean_ns"], statistics["accepted_load"]
 
 
-def evaluate(policy: ActorCritic, seed: int) -> tuple[float, float]:
+def evaluate(policy: nn.Module, seed: int, **seen: Any) -> tuple[float, float]:
     """Measure the policy's best slots in a network that it did not train on."""
-    batch = PacketBatch(1, overrides=WORLD)
+    batch = PacketBatch(1, overrides=WORLD, **seen)
     batch.reset(seed)
 
     def run_until(until_ns: float) -> None:
@@ -110,41 +110,54 @@ def evaluate(policy: ActorCritic, seed: int) -> tuple[float, float]:
     return measure(batch.simulations[0], run_until)
 
 
-def main(arguments: list[str] | None = None) -> tuple[float, float]:
-    """Train, print, and return the latencies of the learned policy and of UGAL-L."""
+def train(policy: nn.Module, batch: PacketBatch, decisions: int) -> None:
+    """Learn from a number of decisions, and print the mean reward of each round."""
+    optimiser = torch.optim.Adam(policy.parameters(), LEARNING_RATE)
+    learned, began = 0, time.perf_counter()
+    while learned < decisions:
+        for group in optimiser.param_groups:
+            group["lr"] = LEARNING_RATE * (1 - learned / decisions)
+        rows = gather(batch, policy, min(ROUND, decisions))
+        learn(policy, optimiser, rows)
+        learned += len(rows["action"])
+        print(f"{learned:8,} decisions, {time.perf_counter() - began:4.0f} s: reward {rows['reward'].mean():.3f} us")
+
+
+def compare(policy: nn.Module, batch: PacketBatch, **seen: Any) -> dict[str, tuple[float, float]]:
+    """Latency and accepted load of the learned policy and of UGAL-L."""
+    ugal = batch.options.world.simulation(UGAL_L, 1000)
+    return {
+        "learned": evaluate(policy, 1000, **seen),
+        "UGAL-L": measure(ugal, lambda until_ns: ugal.run_ns(until_ns - ugal.time_ns)),
+    }
+
+
+def show(results: dict[str, tuple[float, float]]) -> None:
+    """Print a line per policy."""
+    for name, (latency, accepted) in results.items():
+        print(f"{name:8s} {latency:7.0f} ns, accepted load {accepted:.3f}")
+
+
+def main() -> None:
+    """Train, compare, and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decisions", type=int, default=300_000, help="decisions to learn from")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--save", help="file of the policy, *.safetensors")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
 
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
     batch = PacketBatch(NETWORKS, overrides=WORLD)
     batch.reset(options.seed)
     policy = ActorCritic(batch.seam)
-    optimiser = torch.optim.Adam(policy.parameters(), LEARNING_RATE)
-    learned, began = 0, time.perf_counter()
-    while learned < options.decisions:
-        for group in optimiser.param_groups:
-            group["lr"] = LEARNING_RATE * (1 - learned / options.decisions)
-        rows = gather(batch, policy, ROUND)
-        learn(policy, optimiser, rows)
-        learned += len(rows["action"])
-        print(f"{learned:8,} decisions, {time.perf_counter() - began:4.0f} s: reward {rows['reward'].mean():.3f} us")
-
-    ugal = batch.options.world.simulation(UGAL_L, 1000)
-    results = {
-        "learned": evaluate(policy, 1000),
-        "UGAL-L": measure(ugal, lambda until_ns: ugal.run_ns(until_ns - ugal.time_ns)),
-    }
+    train(policy, batch, options.decisions)
+    results = compare(policy, batch)
     if options.save:
         export(policy.actor, batch, options.save)
         core = play(options.save, overrides=WORLD, seeds=(1000,))
         results["in core"] = core["packet_latency_mean_ns"], core["accepted_load"]
-    for name, (latency, accepted) in results.items():
-        print(f"{name:8s} {latency:7.0f} ns, accepted load {accepted:.3f}")
-    return results["learned"][0], results["UGAL-L"][0]
+    show(results)
 
 
 if __name__ == "__main__":

@@ -4,34 +4,24 @@
 
 Both policies see the core's features and, by a block of this file, the queues at the next router of every candidate.
 The block has two features per link of that router: the time of the queued flits, and whether the link leads nearer to
-the destination. Real routers would need messages for this; the block reads the state. Both policies learn by proximal
-policy optimisation, as in packet_batch_ppo.py. The script prints the CPU time of each part of the loop, and the mean
-packet latency of the learned policy and of UGAL-L.
+the destination. Real routers would need messages for this; the block reads the state. Both policies learn as in
+packet_batch_ppo.py. The script prints the mean packet latency of the learned policy and of UGAL-L.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 from flitgym.env import Asked, Feature, PacketBatch, Tables, blocks
-from flitgym.simcore import Simulation
 from numpy.typing import NDArray
+from packet_batch_ppo import NETWORKS, WORLD, compare, show, train
 from torch import Tensor, nn
 
-UGAL_L = {"name": "ugal_group", "threshold": 1.0, "hop_weighted": True, "bias_flits": 0}  # the preset `ugal_l`
-WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 LINKS = 5  # Three in the router's group, two to other groups.
 SEEN = {"observation": "progress+router+queues+path+beyond", "slots": LINKS}  # At most a candidate per link.
-NETWORKS, EPISODE_NS = 4, 30_000  # Parallel networks; simulated time of an episode.
-ROUND, EPOCHS, MINIBATCH = 16_384, 2, 512  # Transitions, passes over them, rows per gradient step.
-LEARNING_RATE, CLIP, ENTROPY, CRITIC = 1e-3, 0.2, 0.01, 0.5
 
 
 # ---- The queues at the next routers ----
@@ -135,125 +125,22 @@ class ActorCritic(nn.Module):
         return scores.masked_fill(~mask, -torch.inf).log_softmax(1), value
 
 
-# ---- The loop ----
-
-SPENT: Counter[str] = Counter()  # CPU seconds by part of the loop
-
-
-@contextmanager
-def timed(part: str) -> Iterator[None]:
-    """Add the CPU time of the `with` block to a part."""
-    began = time.process_time()
-    yield
-    SPENT[part] += time.process_time() - began
-
-
-def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Tensor]:
-    """Run the networks until there are `wanted` transitions."""
-    pieces, count = [], 0
-    while count < wanted:
-        if batch.time_ns.max() >= EPISODE_NS:
-            batch.reset()
-        for _ in range(50):
-            with timed("collect"):
-                n = batch.collect()
-            with timed("forward"), torch.no_grad():
-                seen, mask = torch.from_numpy(batch.observation[:n]), torch.from_numpy(batch.mask[:n])
-                log_all, value = policy(seen, mask)
-                action = torch.multinomial(log_all.exp(), 1)
-                log_probability = log_all.gather(1, action).squeeze(1)
-            with timed("apply"):
-                batch.apply(action.squeeze(1).numpy(), log_probability=log_probability.numpy(), value=value.numpy())
-            SPENT["decisions"] += n
-        with timed("take"):
-            pieces.append(batch.take())
-        count += len(pieces[-1]["action"])
-    names = ("observation", "mask", "action", "log_probability", "reward", "value", "next_value")
-    return {name: torch.from_numpy(np.concatenate([piece[name] for piece in pieces])) for name in names}
-
-
-def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, rows: dict[str, Tensor]) -> None:
-    """Make a few passes over the transitions. A packet always arrives, so rewards are not discounted."""
-    goal = rows["reward"] + rows["next_value"]  # next_value is 0 after a delivery
-    advantage = goal - rows["value"]
-    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-    for _ in range(EPOCHS):
-        for part in torch.randperm(len(goal)).split(MINIBATCH):
-            log_all, value = policy(rows["observation"][part], rows["mask"][part])
-            log_probability = log_all.gather(1, rows["action"][part, None]).squeeze(1)
-            ratio = (log_probability - rows["log_probability"][part]).exp()
-            better = torch.minimum(ratio * advantage[part], ratio.clamp(1 - CLIP, 1 + CLIP) * advantage[part])
-            entropy = -(log_all.exp() * log_all.masked_fill(~rows["mask"][part], 0)).sum(1)
-            wrong = nn.functional.huber_loss(value, goal[part])
-            loss = -better.mean() - ENTROPY * entropy.mean() + CRITIC * wrong
-            optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
-            optimiser.step()
-
-
-def measure(simulation: Simulation, run_until: Callable[[float], None]) -> tuple[float, float]:
-    """Mean packet latency in ns and accepted load, over 20 us after a warm-up of 20 us."""
-    run_until(20_000)
-    simulation.begin_window()
-    run_until(40_000)
-    statistics = simulation.statistics()
-    return statistics["packet_latency_mean_ns"], statistics["accepted_load"]
-
-
-def evaluate(policy: ActorCritic, seed: int) -> tuple[float, float]:
-    """Measure the policy's best slots in a network that it did not train on."""
-    batch = PacketBatch(1, overrides=WORLD, **SEEN)
-    batch.reset(seed)
-
-    def run_until(until_ns: float) -> None:
-        while batch.time_ns[0] < until_ns:
-            n = batch.collect()
-            with torch.no_grad():
-                seen, mask = torch.from_numpy(batch.observation[:n]), torch.from_numpy(batch.mask[:n])
-                batch.apply(policy(seen, mask)[0].argmax(1).numpy())
-
-    return measure(batch.simulations[0], run_until)
-
-
-def main(arguments: list[str] | None = None) -> tuple[float, float]:
-    """Train, print, and return the latencies of the learned policy and of UGAL-L."""
+def main() -> None:
+    """Train and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", choices=POLICIES, default="transformer")
     parser.add_argument("--decisions", type=int, default=300_000, help="decisions to learn from")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="parallel networks; more make larger batches")
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
 
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
     batch = PacketBatch(options.networks, overrides=WORLD, **SEEN)
     batch.reset(options.seed)
     policy = ActorCritic(options.policy, batch.seam)
-    optimiser = torch.optim.Adam(policy.parameters(), LEARNING_RATE)
-    SPENT.clear()
-    learned, began = 0, time.perf_counter()
-    while learned < options.decisions:
-        for group in optimiser.param_groups:
-            group["lr"] = LEARNING_RATE * (1 - learned / options.decisions)
-        rows = gather(batch, policy, ROUND)
-        with timed("learn"):
-            learn(policy, optimiser, rows)
-        learned += len(rows["action"])
-        print(f"{learned:8,} decisions, {time.perf_counter() - began:4.0f} s: reward {rows['reward'].mean():.3f} us")
-
-    decided = SPENT.pop("decisions")
-    playing = sum(SPENT.values()) - SPENT["learn"]
-    parts = ", ".join(f"{part} {seconds / decided * 1e6:.1f}" for part, seconds in SPENT.items())
-    print(f"playing: {decided / playing:,.0f} decisions per CPU second; CPU us per decision: {parts}")
-    ugal = batch.options.world.simulation(UGAL_L, 1000)
-    results = {
-        "learned": evaluate(policy, 1000),
-        "UGAL-L": measure(ugal, lambda until_ns: ugal.run_ns(until_ns - ugal.time_ns)),
-    }
-    for name, (latency, accepted) in results.items():
-        print(f"{name:8s} {latency:7.0f} ns, accepted load {accepted:.3f}")
-    return results["learned"][0], results["UGAL-L"][0]
+    train(policy, batch, options.decisions)
+    show(compare(policy, batch, **SEEN))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from cycle import FIRST_FILL, INK, SEAM_FILL, SECOND_FILL, arrow, box
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from router import FIRST_FILL, INK, SEAM_FILL, SECOND_FILL, arrow, box
 
 MINIMAL, DETOUR, OFF = "#0072B2", "#E69F00", "#bbbbbb"
 # Slot, port, VC class, path, flits in the queue. The last slots of an observation are empty.

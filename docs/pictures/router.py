@@ -8,9 +8,10 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from cycle import FIRST_FILL, INK, SEAM_FILL, SECOND_FILL, arrow, box
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
+
+INK, FIRST_FILL, SECOND_FILL, SEAM_FILL = "#222222", "#dbe9f6", "#e2f0d9", "#fdebd0"
 
 # The stages of a hop, in the order of src/core/stage/stage.hpp: name, text, fill.
 STAGES = [
@@ -32,6 +33,31 @@ ROWS = (4.42, 3.36, 2.3)  # y positions of the ports
 HEAD, BODY, TAIL, EMPTY = "#0072B2", "#8fbfe0", "#4b9bd0", "#ffffff"
 # Flits in the VCs of each input port, front first.
 QUEUES = [((HEAD, BODY, TAIL), (HEAD, TAIL)), ((BODY, TAIL, HEAD, TAIL), ()), ((HEAD,), (TAIL, HEAD, TAIL))]
+
+
+def box(ax: Axes, x: float, y: float, width: float, height: float, fill: str, head: str, text: str) -> None:
+    """Draw a box with a heading and some lines below it."""
+    style = "round,pad=0,rounding_size=0.08"
+    ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, facecolor=fill, edgecolor=INK, linewidth=0.8))
+    ax.text(x + width / 2, y + height - 0.13, head, ha="center", va="top", fontsize=10, fontweight="bold", color=INK)
+    ax.text(x + width / 2, y + height - 0.45, text, ha="center", va="top", fontsize=8, color=INK, linespacing=1.25)
+
+
+def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], bend: float = 0.0, style: str = "-") -> None:
+    """Draw an arrow; `bend` curves it."""
+    shape = f"arc3,rad={bend}"
+    ax.add_patch(
+        FancyArrowPatch(
+            start,
+            end,
+            arrowstyle="-|>",
+            mutation_scale=11,
+            linewidth=1.1,
+            linestyle=style,
+            connectionstyle=shape,
+            color=INK,
+        )
+    )
 
 
 def queue(ax: Axes, x: float, y: float, flits: tuple[str, ...], front_right: bool = True) -> None:

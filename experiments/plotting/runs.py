@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .drawing import Row
 
@@ -53,25 +53,23 @@ class Runs:
 class Failure(NamedTuple):
     """The failure of a run: its links, and the times in us at which they go down and come up."""
 
-    links: str  # `0.05`, a fraction of all links, or `0-8`, the routers at both ends of a link
+    links: str  # `0.05`, a fraction of all links
     down: float
-    up: float  # inf for a permanent failure
+    up: float
 
     @property
     def words(self) -> str:
         """The failed links in words."""
-        return f"link {self.links} down" if "-" in self.links else f"{float(self.links):.0%} of the links down"
+        return f"{float(self.links):.0%} of the links down"
 
 
 def failure_of(row: Row) -> Failure:
     """The failure in `failures.events`."""
     given = row["failures.events"]
-    found = re.fullmatch(
-        r"([\d.-]+)@([\d.]+)(?:-([\d.]+))?", given if isinstance(given, str) else ",".join(given or ())
-    )
+    found = re.fullmatch(r"([\d.]+)@([\d.]+)-([\d.]+)", given if isinstance(given, str) else ",".join(given or ()))
     if not found:
-        raise ValueError(f"failures.events: {given!r} is not one failure, as 0.05@60000-90000 or 0-8@500000")
-    return Failure(found[1], float(found[2]) / 1000, float(found[3] or np.inf) / 1000)
+        raise ValueError(f"failures.events: {given!r} is not one failure, as 0.05@60000-90000")
+    return Failure(found[1], float(found[2]) / 1000, float(found[3]) / 1000)
 
 
 def course(rows: Sequence[Row], until_us: float = np.inf) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -87,10 +85,3 @@ def course(rows: Sequence[Row], until_us: float = np.inf) -> tuple[NDArray[np.fl
     time = np.array(rows[0]["series.time_ns"], dtype=float) / 1000
     time = time[time <= until_us]
     return time, np.array([row["series.latency_mean_ns"][: time.size] for row in rows], dtype=float)
-
-
-def mean_of_known(values: ArrayLike, number: Callable[[NDArray[np.float64]], Any] = np.mean) -> float:
-    """The mean, or another number, of the values that are not NaN; NaN if there are none."""
-    numbers = np.asarray(values, dtype=float)
-    known = numbers[np.isfinite(numbers)]
-    return float(number(known)) if known.size else np.nan

@@ -10,9 +10,8 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import GROUPS, KINDS
-from ...configs.composition import SIMULATION, Root
+from ...configs.composition import SIMULATION
 from ...configs.policies import shipped_policy
-from ...configs.routes import TABLE
 from ...simcore import ConfigError, registered
 from ..plotting.swept import RUN_OF_WORKLOAD
 from ..presets import preset_files, values_of
@@ -31,41 +30,34 @@ def simulate_again(config: Section) -> str | None:
     # The command refuses the keys of the windows if there is a workload.
     run = {key: value for key, value in config["run"].items() if not has_jobs or key in _RUN_OF_JOBS}
     wanted = {**{key: config[key] for key in (*groups, "failures", "seed") if key in config}, "run": run}
-    return _again("simulate", groups, wanted, {} if has_jobs else {key: run[key] for key in RUN_OF_WORKLOAD})
+    return _again(groups, wanted, {} if has_jobs else {key: run[key] for key in RUN_OF_WORKLOAD})
 
 
-def route_again(config: Section) -> str | None:
-    """The `flitgym route` command that gives `config` again; None if it has components of another version."""
-    groups = ["topology", *(["engine"] if config["file"] is None else [])]
-    return _again("route", groups, {key: config[key] for key in config if key != "engine" or "engine" in groups}, {})
-
-
-def _again(verb: str, groups: list[str], wanted: Section, derived_from: Section) -> str | None:
+def _again(groups: list[str], wanted: Section, derived_from: Section) -> str | None:
     """The command from the nearest presets of `groups` and every key that differs from the configuration `wanted`.
 
     The default warm-up depends on the keys `derived_from` of the run.
     """
-    root, default, defaults = _root(verb)
+    default, defaults = _default()
     try:
         options = {group: nearest(group, wanted[group]) for group in groups}
         given = {f"run.{key}": value for key, value in derived_from.items()}
-        known = root.resolved([f"{group}={option}" for group, option in options.items()], given)
+        known = SIMULATION.resolved([f"{group}={option}" for group, option in options.items()], given)
         if given:
             known = {**known, "run": {**known["run"], **{key: default["run"][key] for key in derived_from}}}
         words = [f"{group}={option}" for group, option in options.items() if option != defaults[group]]
         words += _differences("", known, wanted)
     except (HydraException, OmegaConfBaseException, ConfigError, KeyError):
         return None
-    return " ".join(shlex.quote(word) for word in ["flitgym", verb, *words])
+    return " ".join(shlex.quote(word) for word in ["flitgym", "simulate", *words])
 
 
 @cache
-def _root(verb: str) -> tuple[Root, Section, Mapping[str, str]]:
-    """The root of a command, its configuration without overrides, and the options of this configuration."""
-    root = {"simulate": SIMULATION, "route": TABLE}[verb]
-    default = root.resolved(())
-    groups = [group for group in root.groups if "name" in default[group]]
-    return root, default, {group: nearest(group, default[group]) for group in groups}
+def _default() -> tuple[Section, Mapping[str, str]]:
+    """The configuration without overrides, and its options."""
+    default = SIMULATION.resolved(())
+    groups = [group for group in SIMULATION.groups if "name" in default[group]]
+    return default, {group: nearest(group, default[group]) for group in groups}
 
 
 def nearest(group: str, section: Section) -> str:

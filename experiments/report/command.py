@@ -7,6 +7,7 @@ from pathlib import Path
 from ...simcore import CoreError
 from ..results.files import DamagedError, check_table
 from ..results.rows import rows_below
+from ..table_quality.one_table import KIND
 from ..terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .page import REPORT_FILE, figures_in, write_report
 
@@ -23,8 +24,8 @@ def report(directory: Path, output: Path | None) -> Path:
     _, found, damaged = rows_below(directory)
     results = []
     for result, folder in found:
-        if result.get("kind") in ("saturation", "regret"):
-            continue  # the study has its own page
+        if result.get("kind") in ("saturation", "regret", KIND):
+            continue  # these commands have pages and pictures of their own
         try:
             for key in result.get("files", {}):
                 check_table(result, folder, key)

@@ -17,11 +17,11 @@ from ..plotting.players import player
 from ..plotting.seeds import buffers_text
 from ..results.copies import copies_text
 from ..results.files import RESULT_FILE
+from ..table_quality.one_table import KIND
 from ..templates import template
-from . import tables
-from .again import route_again, simulate_again
+from .again import simulate_again
 from .over_time import PARTS, delays, first_shown, over_time
-from .pictures import curves, picture, pictures
+from .pictures import curves, pictures
 from .runs import Run, Settings, runs_of, table
 from .slowdown import matrices, slowdowns
 
@@ -31,7 +31,6 @@ _HERE = Path(__file__).parent
 _SCRIPTS = ("report.js", "network.js")
 # Of jobs: Okabe and Ito's colours, then darker ones of the same hues.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41")
-_MOST_TABLES = 24  # pictures of forwarding tables
 # The sections with their links, by their content.
 _SECTIONS = {
     "figures": ("figures", "Figures"),
@@ -41,7 +40,6 @@ _SECTIONS = {
     "blame": ("blame", "Delays between jobs"),
     "has_series": ("curves", "Over time"),
     "has_view": ("network", "Network"),
-    "tables": ("tables", "Tables"),
 }
 
 
@@ -84,8 +82,8 @@ def figures_in(directory: Path) -> list[Path]:
 
 
 def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Path], command: str | None) -> str:
-    routed = [run for run in results if tables.is_table(run[0])]
-    runs = runs_of([run for run in results if not tables.is_table(run[0])])
+    results = [run for run in results if run[0].get("kind") != KIND]  # flitgym route compares forwarding tables
+    runs = runs_of(results)
     settings = Settings(runs)
     runs.sort(key=lambda run: _order(run, settings))
     labels = [_label(run, settings.full_text(run)) for run in runs]
@@ -103,7 +101,6 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
         "blame": sorted(blame, key=lambda one: one[0] != first),
         "has_series": any(run["series"] for run in timed),
         "has_view": any(run["view"] for run in timed),
-        "tables": tables.networks(routed),
     }
     named_runs = [(label, run.result, run.directory) for label, run in zip(labels, runs, strict=True)]
     names = dict.fromkeys(job for run in runs for job in run.jobs)
@@ -117,11 +114,10 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
         "scale": shades,
         "quantities": quantities,
     }
-    table_pictures = [found for run in routed for found in tables.pictures(run)]
     return template("report/page.html").render(
         **content,
         title=title,
-        facts=_facts(runs, len(routed), settings),
+        facts=_facts(runs, settings),
         copies=copies_text([run.result for run in runs]),
         unfinished=sum(not run.finished for run in runs),
         sections=[*(place for key, place in _SECTIONS.items() if content[key]), ("provenance", "Origin")],
@@ -135,8 +131,7 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
         has_jobs=any(run.jobs for run in runs),
         versions=len({str(result["version"]) for result, _ in results}),
         origin=_origin(results, command),
-        table_pictures=[picture(path, name) for path, name in table_pictures[:_MOST_TABLES]],
-        provenance=[_details(*one) for one in [*named_runs, *((tables.label(run[0]), *run) for run in routed)]],
+        provenance=[_details(*one) for one in named_runs],
         style=(_HERE / "report.css").read_text(encoding="utf-8"),
         script="\n".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS),
         # A "<" in the data could close its element.
@@ -165,10 +160,9 @@ def _label(run: Run, setting: str) -> str:
     return " · ".join(filter(None, words))
 
 
-def _facts(runs: Sequence[Run], routed: int, settings: Settings) -> list[str]:
-    counted = [f"{routed} forwarding table{'s' if routed > 1 else ''}"] if routed else []
+def _facts(runs: Sequence[Run], settings: Settings) -> list[str]:
     if not runs:
-        return counted
+        return []
     texts = list(dict.fromkeys(settings.text(run) for run in [run for run in runs if run.jobs] or runs))
     finished = ", all finished" if all(run.finished for run in runs) else ""
     return [
@@ -176,7 +170,6 @@ def _facts(runs: Sequence[Run], routed: int, settings: Settings) -> list[str]:
         "routing " + ", ".join(dict.fromkeys(run.routing for run in runs)),
         *texts[:3],
         *([f"and {len(texts) - 3} more settings"] if len(texts) > 3 else []),
-        *counted,
     ]
 
 
@@ -185,7 +178,7 @@ def _origin(results: Sequence[tuple[Any, Path]], command: str | None) -> list[tu
     seeds = sorted({result["config"]["seed"] for result, _ in results})
     times = [file.stat().st_mtime for _, folder in results if (file := folder / RESULT_FILE).is_file()]
     newest = f"{datetime.fromtimestamp(max(times), UTC):%Y-%m-%d %H:%M} UTC" if times else "unknown"
-    cpu_seconds = sum(result.get("cpu_seconds") or result.get("route_cpu_seconds") or 0 for result, _ in results)
+    cpu_seconds = sum(result.get("cpu_seconds") or 0 for result, _ in results)
     return [
         ("Code version", ", ".join(versions)),
         ("Newest result", newest),
@@ -196,12 +189,11 @@ def _origin(results: Sequence[tuple[Any, Path]], command: str | None) -> list[tu
 
 
 def _details(name: str, result: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The origin of a run or a table: its command, folder, hash and configuration."""
-    stuck, again = result.get("stuck"), route_again if tables.is_table(result) else simulate_again
-    seconds, memory = result.get("cpu_seconds", result.get("route_cpu_seconds")), result.get("peak_rss_mb")
+    """The origin of a run: its command, folder, hash and configuration."""
+    stuck, seconds, memory = result.get("stuck"), result.get("cpu_seconds"), result.get("peak_rss_mb")
     facts = [
         f"configuration {result['config_hash']}",
-        f"state {result['state_hash']}" if "state_hash" in result else "",
+        f"state {result['state_hash']}",
         f"{seconds:,.2f} s of CPU" if seconds is not None else "",
         f"{memory:,.0f} MB" if memory is not None else "",
     ]
@@ -211,7 +203,7 @@ def _details(name: str, result: Mapping[str, Any], folder: Path) -> dict[str, An
             *([f"Not finished: {stuck.splitlines()[0]}"] if stuck else []),
             *(result.get("warnings") or {}).values(),
         ],
-        "again": again(result["config"]),
+        "again": simulate_again(result["config"]),
         "folder": folder.name,
         "facts": ", ".join(filter(None, facts)),
         "yaml": yaml.dump(result["config"], Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False),

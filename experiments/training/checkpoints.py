@@ -37,7 +37,7 @@ def load_checkpoint(path: Path, training: str) -> Checkpoint:
     """The checkpoint in a file, of the training with this identity.
 
     Raises:
-        ConfigError: the file is damaged or belongs to another training. The agent itself checks its state.
+        ConfigError: the file is damaged or belongs to another training.
     """
     data = path.read_bytes()
     try:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 import gymnasium
 import numpy as np
 from flitgym.env import PacketBatch
-from flitgym.env.sb3 import Sb3PacketRouting
 
 
 def single() -> Callable[[], int]:
@@ -34,20 +33,6 @@ def vector(networks: int) -> Callable[[], int]:
     """A step of `gymnasium.make_vec` in which every network decides."""
     env = gymnasium.make_vec("flitgym/PacketRouting-v1", num_envs=networks, autoreset_mode="SameStep")
     env.reset(seed=1)
-    actions = np.zeros(networks, np.int64)
-
-    def step() -> int:
-        env.step(actions)
-        return networks
-
-    return step
-
-
-def sb3(networks: int) -> Callable[[], int]:
-    """A step of `Sb3PacketRouting`."""
-    env = Sb3PacketRouting(networks)
-    env.seed(1)
-    env.reset()
     actions = np.zeros(networks, np.int64)
 
     def step() -> int:
@@ -85,7 +70,7 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=20_000, help="per repeat")
     options = parser.parse_args()
 
-    steps = {"PacketRouting-v1": single(), "Sb3PacketRouting, 4 networks": sb3(4)}
+    steps = {"PacketRouting-v1": single()}
     steps |= {f"make_vec, {networks} networks": vector(networks) for networks in (8, 32)}
     steps |= {f"PacketBatch, {networks} network{'s' * (networks > 1)}": batch(networks) for networks in (1, 8)}
     best = dict.fromkeys(steps, 0.0)

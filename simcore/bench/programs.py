@@ -7,7 +7,7 @@ import os
 import platform
 import statistics
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,38 +72,18 @@ class Programs:
             if not program.exists():
                 raise BenchError(f"{program} is missing: build it with `make bench-build`")
 
-    def scenes(self, group: str | None = None) -> list[str]:
-        """The names of all scenes, or of a group (scenes, sizes, loads, loads_learned)."""
-        return output_of([self.bench, "--list", *([group] if group else [])]).split()
+    def scenes(self) -> list[str]:
+        """The names of all scenes."""
+        return output_of([self.bench, "--list"]).split()
 
-    def run(self, scene: str, scale: float = 1, threads: int = 1) -> Row:
+    def run(self, scene: str) -> Row:
         """Run a scene."""
-        options = ["--threads", str(threads)] if threads != 1 else []
-        return parse_row(output_of([self.bench, scene, f"{scale:.10g}", *options]), self.bench.name)
-
-    def side_by_side(self, scene: str, count: int) -> list[Row]:
-        """Run a scene in `count` processes at the same time."""
-        runs = [
-            subprocess.Popen([str(self.bench), scene], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for _ in range(count)
-        ]
-        try:
-            printed = [run.communicate() for run in runs]
-        finally:
-            for run in runs:
-                run.kill()
-        return [parse_row(out or err, self.bench.name) for out, err in printed]
+        return parse_row(output_of([self.bench, scene]), self.bench.name)
 
     def reference(self) -> float:
         """Run the yardstick and return its flit-hops per CPU second."""
         row = parse_row(output_of([self.yardstick, "0.6", "10000"]), self.yardstick.name)
         return float(row["flit_hops_per_cpu_second"])
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Format a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def check_scenes(asked: Sequence[str], known: Sequence[str]) -> None:

@@ -8,25 +8,20 @@ from typing import Any
 
 from programs import RESULTS, BenchError, Row, machine, version
 
-Results = dict[str, Any]
 
-
-def save(name: str, measured: Results, folder: Path = RESULTS) -> Path:
-    """Write `folder/NAME.json`. New results replace old ones, scene by scene and series by series.
+def save(name: str, measured: list[Row], folder: Path = RESULTS) -> Path:
+    """Write `folder/NAME.json`. New results replace old ones, scene by scene.
 
     Raises:
         BenchError: The file is of another machine.
     """
     path, commit, here = folder / f"{name}.json", version(), machine()
     folder.mkdir(exist_ok=True)
-    out: Results = json.loads(path.read_text()) if path.exists() else {"machine": here}
+    out: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"machine": here}
     if out["machine"] != here:
         raise BenchError(f"{path} is of another machine, {out['machine']}; save under another name")
 
-    def stamped(rows: list[Row]) -> list[Row]:
-        return [{**row, "version": commit} for row in rows]
-
-    out["scenes"] = list({row["scene"]: row for row in [*out.get("scenes", []), *stamped(measured["scenes"])]}.values())
-    out["series"] = {**out.get("series", {}), **{key: stamped(rows) for key, rows in measured["series"].items()}}
+    stamped = [{**row, "version": commit} for row in measured]
+    out["scenes"] = list({row["scene"]: row for row in [*out.get("scenes", []), *stamped]}.values())
     path.write_text(json.dumps(out, indent=1) + "\n")
     return path

@@ -1,6 +1,5 @@
 #include "scenes.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -44,26 +43,14 @@ std::string decimal(double x) {
   return text;
 }
 
-// Networks of growing size at load 0.3: balanced Dragonflies (a = 2p = 2h, g = ah + 1), and one of 100,352 terminals.
-// Each run has about the same number of flit-hops, except on the largest networks, which run at least 300 cycles.
-void add_sizes(std::vector<Scene>& all) {
-  const auto add = [&](u32 terminals, const Section& topology) {
-    const std::string name = "input_queued_minimal_uniform_0.3_" + std::to_string(terminals) + "_terminals";
-    const u32 cycles = std::max(300u, 12'000'000 / terminals);
-    all.push_back({name, input_queued(), "minimal", "uniform", 0.3, 300, cycles, topology});
-    all.back().groups = kSizes;
-  };
-  for (const u32 p : {2, 3, 5, 6, 8, 10}) add(2 * p * p * (2 * p * p + 1), dragonfly(p, 2 * p, p, 2 * p * p + 1));
-}
-
-Scene classic(double load, u32 cycles, u32 groups) {
+Scene classic(double load, u32 cycles) {
   const std::string name = "input_queued_minimal_uniform_" + decimal(load);
-  return {name, input_queued(), "minimal", "uniform", load, 1000, cycles, {"dragonfly", {}}, 0, {}, {}, groups};
+  return {name, input_queued(), "minimal", "uniform", load, 1000, cycles};
 }
 
-Scene learned(double load, u32 cycles, u32 groups) {
+Scene learned(double load, u32 cycles) {
   const std::string name = "hpdc21_q_adaptive_uniform_" + decimal(load);
-  return {name, hpdc21(), "q_adaptive", "uniform", load, 20000, cycles, {"dragonfly", {}}, 0, {}, {}, groups};
+  return {name, hpdc21(), "q_adaptive", "uniform", load, 20000, cycles};
 }
 
 // Learned policies in the core, and UGAL as their reference.
@@ -77,13 +64,6 @@ Scene decided(const std::string& player, const std::string& policy) {
                  60000};
   scene.policy = policy;
   return scene;
-}
-
-// The loads that are not scenes already. Each run has about the same number of flit-hops.
-void add_loads(std::vector<Scene>& all) {
-  for (const double load : {0.1, 0.2, 0.8, 0.9}) all.push_back(classic(load, static_cast<u32>(4000 / load), kLoads));
-  for (const double load : {0.1, 0.2, 0.3, 0.4, 0.8, 0.9})
-    all.push_back(learned(load, static_cast<u32>(40000 / load), kLoadsLearned));
 }
 
 // configs/workload/mixed.yaml
@@ -106,21 +86,21 @@ std::vector<Scene> scenes() {
       "fat_tree", {{"children", std::vector<double>{48, 48, 48}}, {"parents", std::vector<double>{1, 48, 48}}}};
   const Values preset = {};  // the core's defaults are configs/router/input_queued.yaml
   // clang-format off
-  std::vector<Scene> all = {
-      classic(0.6, 10000, kScenes | kLoads),
-      classic(0.05, 60000, kScenes | kLoads),
-      classic(0.3, 12000, kScenes | kLoads | kSizes),
+  return {
+      classic(0.6, 10000),
+      classic(0.05, 60000),
+      classic(0.3, 12000),
       // The cost of a forwarding table compared with a closed form, at a load that both carry.
-      classic(0.4, 10000, kScenes | kLoads),
+      classic(0.4, 10000),
       {"input_queued_table_dfsssp_uniform_0.4", input_queued(), "table", "uniform", 0.4, 1000, 10000},
-      learned(0.6, 100000, kScenes | kLoadsLearned),
-      learned(0.05, 400000, kScenes | kLoadsLearned),
+      learned(0.6, 100000),
+      learned(0.05, 400000),
       {"hpdc21_minimal_uniform_0.6", hpdc21(), "minimal", "uniform", 0.6, 20000, 100000},
       {"hpdc21_par_adversarial_0.4", hpdc21(), "par", "adversarial", 0.4, 20000, 60000},
       {"hpdc21_minimal_adversarial_0.4", hpdc21(), "minimal", "adversarial", 0.4, 20000, 100000},
       {"hpdc21_q_adaptive_adversarial_0.5", hpdc21(), "q_adaptive", "adversarial", 0.5, 100000, 60000},
       {"input_queued_minimal_uniform_0.3_100352_terminals", input_queued(), "minimal", "uniform", 0.3, 300, 300,
-       dragonfly_100352, 0, {}, {}, kScenes | kSizes},
+       dragonfly_100352},
       {"hyperx_4096_input_queued_dimension_order_uniform_0.6", preset, "dimension_order", "uniform", 0.6, 500, 1500,
        hyperx},
       {"hyperx_4096_sc19_omni_war_uniform_0.6", sc19(), "omni_war", "uniform", 0.6, 1500, 1000, hyperx},
@@ -149,9 +129,6 @@ std::vector<Scene> scenes() {
       {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},
   };
   // clang-format on
-  add_sizes(all);
-  add_loads(all);
-  return all;
 }
 
 Scene scene_named(const std::string& name) {

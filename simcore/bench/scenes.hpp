@@ -9,14 +9,6 @@
 
 namespace flitgym::bench {
 
-// The groups of a scene, a bit mask.
-enum Group : u32 {
-  kScenes = 1,        // the list of `make bench`
-  kSizes = 2,         // one setting on networks of growing size
-  kLoads = 4,         // one network at growing load, router input_queued
-  kLoadsLearned = 8,  // the same with Q-adaptive, router hpdc21
-};
-
 struct Scene {
   std::string name;
   Values router;
@@ -27,7 +19,6 @@ struct Scene {
   i64 packet_flits_max = 0;
   std::vector<Section> jobs = {};  // motifs, instead of a traffic pattern
   Values failures = {};
-  u32 groups = kScenes;
   std::string policy = {};  // file in agents/policies, with routing=policy
 };
 

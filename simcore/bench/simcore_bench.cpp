@@ -1,6 +1,6 @@
 // Speed of a scene: flit-hops per second of the simulation loop, as one line of JSON.
 //   simcore_bench SCENE [SCALE] [--threads N] [--partitions N]     SCALE: factor for the measured window
-//   simcore_bench --list [GROUP]                  scenes, sizes, loads or loads_learned; all by default
+//   simcore_bench --list
 //   simcore_bench --starts-callgrind              exit status 0: callgrind skips the warm-up (valgrind's header found)
 #include <algorithm>
 #include <chrono>
@@ -28,9 +28,6 @@ using namespace flitgym::bench;
 extern "C" __attribute__((noinline)) void flitgym_bench_window(Simulation& sim, u64 cycles) { sim.run(cycles); }
 
 namespace {
-
-const std::map<std::string, u32> kGroups = {
-    {"scenes", kScenes}, {"sizes", kSizes}, {"loads", kLoads}, {"loads_learned", kLoadsLearned}};
 
 double wall_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -64,18 +61,6 @@ void run(const Scene& scene, double scale, u32 threads, u32 partitions) {
       static_cast<unsigned long long>(sim.hash()));
 }
 
-int list(const std::string& group) {
-  const auto mask = kGroups.find(group);
-  if (!group.empty() && mask == kGroups.end()) {
-    std::vector<std::string> valid;
-    for (const auto& [name, bit] : kGroups) valid.push_back(name);
-    throw ConfigError("--list " + group + ": no such group; valid: " + join(valid) + did_you_mean(group, valid));
-  }
-  for (const Scene& scene : scenes())
-    if (group.empty() || scene.groups & mask->second) std::puts(scene.name.c_str());
-  return 0;
-}
-
 int go(int argc, char** argv) {
   const std::string name = argv[1];
   if (name == "--starts-callgrind") {
@@ -85,7 +70,10 @@ int go(int argc, char** argv) {
     return 0;
 #endif
   }
-  if (name == "--list") return list(argc > 2 ? argv[2] : "");
+  if (name == "--list") {
+    for (const Scene& scene : scenes()) std::puts(scene.name.c_str());
+    return 0;
+  }
   double scale = 1;
   u32 threads = 1, partitions = 0;
   for (int k = 2; k < argc; k++) {
@@ -110,7 +98,7 @@ int go(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: simcore_bench SCENE [SCALE] [--threads N] [--partitions N] | --list [GROUP]\n");
+    std::fprintf(stderr, "usage: simcore_bench SCENE [SCALE] [--threads N] [--partitions N] | --list\n");
     return 2;
   }
   try {

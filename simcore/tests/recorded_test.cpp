@@ -4,6 +4,7 @@
 // makes runs repeat. A new component goes after the line "// later" of recorded.inc and makes no run repeat.
 // trace_test.cpp has fewer scenes under more load.
 #include <iterator>
+#include <set>
 
 #include "simcore/registry.hpp"
 #include "simcore/tables/engine.hpp"
@@ -16,17 +17,15 @@ using namespace scenes;
 
 std::vector<std::pair<std::string, u64>> found;
 
-// Components of the tests, and the examples of docs/extending. Each example has the name of its file.
-bool of_tests(const std::string& name) {
-  const std::string examples = FLITGYM_EXAMPLES;  // ",one,two,"
-  return name.starts_with("test_") || examples.find("," + name + ",") != std::string::npos;
-}
+// Components of the tests, and the example of docs/extending.
+bool of_tests(const std::string& name) { return name.starts_with("test_") || name == "two_choices"; }
 
+// With `of_any`, components that run on every topology are included.
 template <class Spec>
-std::vector<std::string> names_on(const std::string& topology) {
+std::vector<std::string> names_on(const std::string& topology, bool of_any = true) {
   std::vector<std::string> names;
   for (const auto& [name, spec] : registry<Spec>()) {
-    const bool fits = spec.topologies.empty() || std::ranges::count(spec.topologies, topology);
+    const bool fits = (of_any && spec.topologies.empty()) || std::ranges::count(spec.topologies, topology);
     if (fits && !of_tests(name) && !std::ranges::count(names, name)) names.push_back(name);
   }
   return names;
@@ -47,8 +46,15 @@ void trace_topology(const std::string& topology, const Values& small) {
   const auto of = [&](const Section& routing, const Section& traffic) {
     return config({topology, small}, input_queued(), routing, traffic);
   };
-  for (const std::string& routing : names_on<RoutingSpec>(topology))
-    trace(topology + " " + routing, of({routing, {}}, uniform));
+  // Routings of any graph, engines and patterns see channels, groups and terminals only. These families stand for the
+  // others.
+  static const std::set<std::string> families = {"dragonfly", "fat_tree",       "graph",    "hyperx",
+                                                 "mesh",      "random_regular", "slim_fly", "torus"};
+  const bool stands = families.contains(topology);
+  std::vector<std::string> routings = names_on<RoutingSpec>(topology, stands);
+  if (!std::ranges::count(routings, "minimal")) routings.push_back("minimal");
+  for (const std::string& routing : routings) trace(topology + " " + routing, of({routing, {}}, uniform));
+  if (!stands) return;
   for (const std::string& engine : names_on<tables::EngineSpec>(topology))
     trace(topology + " table " + engine, of({"table", {{"engine", engine}}}, uniform));
   for (const std::string& pattern : names_on<TrafficSpec>(topology))

@@ -337,12 +337,11 @@ DEEP_TEST(scenes_of_the_benchmark_build) {
   std::set<std::string> names;
   for (const bench::Scene& scene : bench::scenes()) {
     CHECK_FOR(names.insert(scene.name).second, scene.name);
-    CHECK_FOR(scene.groups && scene.cycles > 0, scene.name);
+    CHECK_FOR(scene.cycles > 0, scene.name);
     const Config config = bench::config_of(scene);
     if (count_terminals(config.topology) > 9999) continue;
     const Simulation sim(config);
   }
-  CHECK(names.size() > 30);
 }
 
 }  // namespace registry_test

@@ -139,6 +139,34 @@ DEEP_TEST(own_snapshots_are_accepted) {
   }
 }
 
+TEST(no_snapshot_between_the_halves_of_a_cycle) {
+  Simulation sim(small_configs()[0]);
+  sim.run(100);
+  sim.collect();
+  CHECK_THROWS(CoreError, sim.snapshot(), "collect");
+  CHECK_THROWS(CoreError, sim.collect(), "collect");
+  CHECK_THROWS(CoreError, sim.run(1), "apply");
+  sim.apply(nullptr, 0);
+  CHECK_THROWS(CoreError, sim.apply(nullptr, 0), "collect");
+}
+
+// A snapshot that is restored in the middle of a cycle also discards the requests of this cycle.
+TEST(a_snapshot_is_restored_between_the_halves_of_a_cycle) {
+  Simulation sim(small_configs()[0]);
+  sim.run(300);
+  Simulation other(sim);
+  other.run(50);
+  const std::string bytes = sim.snapshot();
+  sim.run(100);
+  sim.collect();
+  sim.restore(bytes);
+  for (u32 k = 0; k < 50; k++) {
+    sim.collect();
+    sim.apply(nullptr, 0);
+  }
+  CHECK_EQ(sim.hash(), other.hash());
+}
+
 TEST(a_damaged_snapshot_is_refused) {
   const Config scene = small_configs()[1];
   Simulation sim(scene);

@@ -1,4 +1,4 @@
-"""The tabular agents in Python equal the core's routings: the same draws, tables and packets, bit for bit."""
+"""Q-adaptive in Python equals the core's routing: the same draws, tables and packets, bit for bit."""
 
 from typing import Any
 
@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from flitgym.agents.draws import below, draw, unit
 from flitgym.agents.q_adaptive import QAdaptive
-from flitgym.agents.q_routing import QRouting
 from flitgym.agents.tabular import play
 from flitgym.simcore import Simulation
 from flitgym.simcore._presets import section
 
 DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 PARALLEL = {**DRAGONFLY, "groups": 4}  # two links per pair of groups, and global ports without one
-HYPERX = {"name": "hyperx", "widths": [3, 4], "links": [2, 1], "terminals_per_router": 2}
-MIXED_HYPERX = {"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2, "local_dimensions": 1}
 
 
 def router(preset: str) -> dict[str, Any]:
@@ -100,34 +97,3 @@ def test_q_adaptive(preset: str, topology: Any, traffic: Any, params: dict[str, 
     play(twin, agent, 500)
     assert_same(core, twin, agent.table)
     np.testing.assert_array_equal(learned, agent.table)
-
-
-@pytest.mark.parametrize("preset", ["input_queued", "hpdc21"])
-@pytest.mark.parametrize(
-    ("topology", "traffic", "params"),
-    [
-        (DRAGONFLY, {"name": "uniform", "load": 0.5}, {}),
-        (DRAGONFLY, {"name": "adversarial", "load": 0.4}, {"epsilon": 0.1, "alpha": 0.7, "beta": 0.1}),
-        (PARALLEL, {"name": "uniform", "load": 0.5}, {"max_hops": 3, "q_thld1": 0.1, "integer_ns": False}),
-        (HYPERX, {"name": "uniform", "load": 0.4}, {"max_hops": 1}),
-        (MIXED_HYPERX, {"name": "uniform", "load": 0.4, "packet_bytes_max": 512}, {"epsilon": 0.1, "max_hops": 3}),
-        (DRAGONFLY, {"name": "uniform", "load": 0.3}, {"epsilon": 0.1, "failures": {"routers": 1}}),
-        (HYPERX, {"name": "uniform", "load": 0.3}, {"failures": {"links": ["0-1"], "routers": ["7"]}}),
-    ],
-)
-def test_q_routing(preset: str, topology: Any, traffic: Any, params: dict[str, Any]) -> None:
-    seed, params = 2**33 + 9, dict(params)
-    failures, outside = params.pop("failures", None), QRouting.routing(params.get("max_hops", 2))
-    core, twin = pair(topology, preset, traffic, seed, {"name": "q_routing", **params}, outside, failures)
-    agent = QRouting(twin, seed, **params)
-    assert_same(core, twin, agent.table)
-    first = agent.table.copy()
-    for simulation in (core, twin):
-        simulation.begin_window()
-    core.run(3000)
-    play(twin, agent, 3000)
-    assert_same(core, twin, agent.table)
-    # Here both definitions of non-minimal agree.
-    assert twin.statistics() == core.statistics()
-    assert (agent.table != first).mean() > 0.01
-    assert core.statistics()["packets_delivered"] > 100

@@ -12,7 +12,6 @@ REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "docs" / "extending" / "examples"
 PLACES = {
     "linear.py": "agents/linear.py",
-    "minimal_ports": "experiments/figures/minimal_ports",
     "neighbours": "experiments/studies/neighbours",
 }
 

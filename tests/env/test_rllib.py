@@ -1,4 +1,4 @@
-"""RLlib on the core: the environment's contract, the runner's arithmetic, and that both algorithms run and learn."""
+"""RLlib on the core: the runner's arithmetic, and that both algorithms run and learn."""
 
 import os
 import runpy
@@ -13,7 +13,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ray = pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
-from env_scenes import JOBS  # noqa: E402
 from flitgym.agents import trainable  # noqa: E402
 from flitgym.agents.networks import Layers  # noqa: E402
 from flitgym.agents.rllib import ppo as rllib_ppo  # noqa: E402
@@ -21,9 +20,7 @@ from flitgym.agents.rllib.config import DqnConfig, PpoConfig  # noqa: E402
 from flitgym.agents.rllib.modules import MaskedActorCritic  # noqa: E402
 from flitgym.agents.rllib.training import core_layers  # noqa: E402
 from flitgym.env import World  # noqa: E402
-from flitgym.env.rllib_multi_agent import RoutersEnv  # noqa: E402
 from flitgym.env.rllib_runner import DELIVERED, CoreEnvRunner, Rollout  # noqa: E402
-from flitgym.simcore import ConfigError  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
 pytestmark = pytest.mark.deep
@@ -40,86 +37,6 @@ def cluster() -> Iterator[None]:
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
-
-
-# --- The environment -------------------------------------------------------------------------------------------------
-
-
-def environment(**more: Any) -> RoutersEnv:
-    return RoutersEnv({"world": WORLD, "episode_ns": 1500, "seam": SEAM, **more})
-
-
-def test_environment_keeps_its_contract() -> None:
-    env = environment()
-    assert len(env.possible_agents) == 12
-    assert set(env.observation_spaces) == set(env.action_spaces) == set(env.possible_agents)
-    rng = np.random.default_rng(1)
-    rows, _ = env.reset(seed=3)
-    acted, steps, several = set(), 0, 0
-    while True:
-        assert rows
-        assert all(env.observation_spaces[agent].contains(row) for agent, row in rows.items())
-        actions = {agent: int(rng.choice(np.flatnonzero(row[-4:]))) for agent, row in rows.items()}
-        acted |= set(actions)
-        several += any(len(queue) > 1 for queue in env.queues.values())
-        rows, rewards, terminated, truncated, _ = env.step(actions)
-        assert set(rewards) == set(rows)
-        steps += 1
-        if truncated["__all__"]:
-            break
-    assert not terminated["__all__"]
-    assert set(rows) == acted  # every agent that acted gets a last observation and reward
-    assert all(env.observation_spaces[agent].contains(row) for agent, row in rows.items())
-    assert several > 0
-    assert steps > 100
-
-
-def minimal_episode(env: RoutersEnv) -> tuple[dict[str, list[Any]], dict[str, list[float]], bool]:
-    """Observations and rewards of each router if all take slot 0, and whether the episode was terminated."""
-    rows, _ = env.reset(seed=3)
-    seen: dict[str, list[Any]] = {agent: [] for agent in env.possible_agents}
-    paid: dict[str, list[float]] = {agent: [] for agent in env.possible_agents}
-    while True:
-        for agent, row in rows.items():
-            seen[agent].append(row)
-        rows, rewards, terminated, truncated, _ = env.step(dict.fromkeys(rows, 0))
-        for agent, reward in rewards.items():
-            paid[agent].append(reward)
-        if terminated["__all__"] or truncated["__all__"]:
-            for agent, row in rows.items():
-                seen[agent].append(row)
-            return seen, paid, terminated["__all__"]
-
-
-def test_a_truncated_episode_ends_with_the_next_decision_of_each_router() -> None:
-    # Slot 0 decides after the end. If it also decides before, a longer episode has the same observations and rewards.
-    seen, paid, terminated = minimal_episode(environment())
-    longer, longer_paid, _ = minimal_episode(environment(episode_ns=3000))
-    assert not terminated
-    for agent, rows in seen.items():
-        np.testing.assert_array_equal(rows, longer[agent][: len(rows)])
-        assert rows[-1][-4:].any()
-        assert paid[agent] == pytest.approx(longer_paid[agent][: len(paid[agent])])
-
-
-def test_jobs_last_until_they_are_done() -> None:
-    env = RoutersEnv({"world": JOBS, "seam": SEAM})
-    seen, paid, terminated = minimal_episode(env)
-    assert terminated
-    assert env.simulation.workload_finished
-    # No further decision follows, and every reward went to its router.
-    for rows in filter(None, seen.values()):
-        assert rows[-1].tolist() == [0] * (len(rows[-1]) - 4) + [1, 0, 0, 0]
-    columns, count = env.simulation.transitions(), env.simulation.transition_count
-    assert count == env.simulation.decision_count > 0
-    rewards = np.bincount(columns["router"][:count], columns["reward"][:count], len(paid))
-    assert [sum(of) for of in paid.values()] == pytest.approx(rewards.tolist(), rel=1e-4)
-
-
-def test_the_environment_is_for_small_networks() -> None:
-    large = World({"topology": {**TINY, "routers_per_group": 8, "global_ports": 2, "groups": 9}, "traffic": "uniform"})
-    with pytest.raises(ConfigError, match="72 routers"):
-        environment(world=large)
 
 
 # --- The runner ------------------------------------------------------------------------------------------------------

@@ -85,6 +85,19 @@ def test_directions_loops_and_unread_parts_are_named(tmp_path: Path) -> None:
     assert "unused attributes of cables: label (OC-192)" in notes
 
 
+def test_ports_of_graphviz(tmp_path: Path) -> None:
+    pytest.importorskip("pydot")
+    cables = "s1:2 -> s0:2; s1:3 -> s0:p3; h0:0 -> s0:0; s0:2 -> s1:2; s0:3 -> s1:3; s0:0 -> h0:0"
+    (tmp_path / "net.dot").write_text(f"digraph {{ s0; h0 [type=host]; {cables} }}")
+    convert(tmp_path / "net.dot", {})
+    rows = [tuple(row.values()) for row in csv.DictReader((tmp_path / "net.csv").open())]
+    assert sorted(rows) == [
+        ("s0", "h0", "switch", "host", "0", "0"),
+        ("s0", "s1", "switch", "switch", "2", "2"),
+        ("s0", "s1", "switch", "switch", "3", "3"),
+    ]
+
+
 def test_weights_of_an_edge_list_become_a_quantity(tmp_path: Path) -> None:
     file = tmp_path / "net.edges"
     file.write_text("# a comment\n0 1 3\n1 2 4.5\n")

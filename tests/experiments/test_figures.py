@@ -115,7 +115,7 @@ def labelled(row: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-CURVES = ("hpdc21_convergence", "hpdc21_load_latency", "link_failure", "link_recovery")
+CURVES = ("hpdc21_convergence", "hpdc21_load_latency", "link_failure")
 
 
 @pytest.mark.parametrize(

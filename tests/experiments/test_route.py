@@ -1,21 +1,15 @@
 """The command `flitgym route`: its files, comparisons, and the reuse of tables."""
 
-import html
 import json
 import re
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import Command
-from flitgym.configs import compose
 from flitgym.configs.routes import TABLE, route_hash, route_id
-from flitgym.experiments.report.command import report as write_page
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.running.sweep import expand, run_all
 from flitgym.experiments.table_quality.one_table import obtain
 from flitgym.experiments.table_quality.sweep import compare
@@ -187,20 +181,3 @@ def test_figures_may_have_tables_among_their_runs(tmp_path: Path) -> None:
     stamps = [(run.directory / "result.json").stat().st_mtime_ns for run in runs]
     run_all(runs, "tables", workers=1)
     assert [(run.directory / "result.json").stat().st_mtime_ns for run in runs] == stamps
-
-
-def test_report_shows_tables(tmp_path: Path, small: Sequence[str]) -> None:
-    made, _ = make(tmp_path / "table", *SMALL)
-    page = write_page(tmp_path, None).read_text()
-    assert '<section id="tables">' in page
-    assert page.count("data-table=") == 1
-    assert "1 forwarding table" in page
-    assert re.findall(r'<section id="(\w+)">', page) == ["tables", "provenance"]  # the study has no simulation
-    (again,) = re.findall(r"<code class='command'>(.*?)</code>", page)
-    program, verb, *words = shlex.split(html.unescape(again))
-    assert (program, verb) == ("flitgym", "route")
-    assert route_hash(TABLE.compose(words)) == made["config_hash"]
-    # The report of a study with a simulation includes tables, too.
-    execute(compose(small), tmp_path / "simulation", no_report)
-    page = write_page(tmp_path, None).read_text()
-    assert page.count("data-table=") == page.count("data-run=") == 1

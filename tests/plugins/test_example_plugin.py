@@ -70,9 +70,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def test_its_parts_are_listed_and_absent_without_it(environment: Environment) -> None:
     told = environment.run("-m", "flitgym.plugins").stdout
-    for line in ("agents: lms", "blocks: idle", "configs: topology=fat_tree_16", "figures: spraying", "routing: spray"):
+    for line in ("blocks: idle", "configs: topology=fat_tree_16", "routing: spray"):
         assert f"  {line}\n" in told
-    assert "spraying: preset=quick" in environment.flitgym("reproduce", "--help")
     assert " spray" in environment.flitgym("list", "routing")
     done = environment.run("-m", "flitgym", "simulate", "routing=spray", *RUN[1:], FLITGYM_PLUGINS="none")
     assert done.returncode == 2
@@ -122,23 +121,6 @@ def test_a_result_counts_while_its_plugin_is_unchanged(environment: Environment)
         assert [again("spray"), again("minimal")] == [False, True]
     finally:
         environment.library.write_bytes(before)
-
-
-def test_its_agent_learns(environment: Environment) -> None:
-    pytest.importorskip("torch")
-    short = ("rounds=2", "evaluation.every=0", "track.to=none", "agent.networks=1")
-    environment.flitgym("train", "agent=lms", "topology=fat_tree_16", "traffic=uniform", "vary={}", *short)
-    (folder,) = (environment.path / "results" / "training").iterdir()
-    made = json.loads((folder / "training.json").read_text())
-    assert made["training_hash"].split()[1].startswith("example=0.1.0+")
-    assert (folder / "policy.safetensors").is_file()
-
-
-def test_its_figure_is_drawn(environment: Environment) -> None:
-    environment.flitgym("reproduce", "figure=spraying", "preset=quick", "workers=1")
-    folder = environment.path / "results" / "spraying_quick"
-    assert "| yes (" in (folder / "differences.md").read_text()
-    assert (folder / "spraying.png").stat().st_size > 5000
 
 
 def test_its_observation_is_seen(environment: Environment) -> None:

@@ -1,5 +1,6 @@
 """The name that identifies the core's results (simcore/CMakeLists.txt), tested in a small repository."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -14,10 +15,13 @@ LISTS = (SIMCORE / "CMakeLists.txt").read_text()
 # The part of CMakeLists.txt that computes the name, run as a script.
 RULE = LISTS[LISTS.index("set(FLITGYM_RESULTS_VERSION") : LISTS.index("# Compiler options of all sources")]
 
+# A hook of git runs with GIT_DIR, which would lead the commits of these tests to its repository.
+ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+
 
 def git(folder: Path, *words: str) -> None:
     who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", *who, *words], cwd=folder, env=ENVIRONMENT, check=True, capture_output=True)
 
 
 def name(folder: Path) -> str:
@@ -25,7 +29,8 @@ def name(folder: Path) -> str:
     (folder / "rule.cmake").write_text(
         "set(CMAKE_CURRENT_SOURCE_DIR .)\n" + RULE + 'message(STATUS "name=${FLITGYM_RESULTS}.")\n'
     )
-    done = subprocess.run(["cmake", "-P", "rule.cmake"], cwd=folder, check=True, capture_output=True, text=True)
+    words = ["cmake", "-P", "rule.cmake"]
+    done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, check=True, capture_output=True, text=True)
     return re.findall(r"name=(.*)\.\n", done.stdout)[0]
 
 

@@ -61,21 +61,9 @@ inline std::string sorted_text(const Fabric& f) {
 }
 
 // Two switches with two cables between them and three hosts, in each format.
-inline const char* const kSmall = "s1 h2* s0 h0* h1*\ns1:0 h2:0\ns1:2 s0:2\ns1:3 s0:3\ns0:0 h0:0\ns0:1 h1:0";
-
-inline const char* const kOrcs = R"(digraph {
-  s1:0 -> h2:0 [comment="h2"]
-  s1:2 -> s0:2 [comment="h0"]
-  s1:3 -> s0:3 [comment="h1"]
-  s0:0 -> h0:0 [comment="h0"]
-  s0:1 -> h1:0 [comment="h1"]
-  s0:2 -> s1:2 [comment="h2"]
-  s0:3 -> s1:3
-  h0:0 -> s0:0 [hostname="node0", comment="*"]
-  h1:0 -> s0:1 [hostname="node1", comment="*"]
-  h2:0 -> s1:0 [hostname="node2", comment="*"]
-}
-)";
+inline const char* const kCsv =
+    "a,b,a_port,b_port,a_type,b_type\ns1,h2,0,0,switch,host\ns1,s0,2,2,switch,switch\ns1,s0,3,3,,\n"
+    "s0,h0,0,0,switch,host\ns0,h1,1,0,,host\n";
 
 inline const char* const kIbsim = R"(# a comment
 switchguid=0x10001

@@ -56,11 +56,8 @@ Source read_source(const std::string& path) {
   return source;
 }
 
-const std::map<std::string, Fabric (*)(const Source&)> kReaders = {{"csv", read_csv},
-                                                                   {"dot", read_dot},
-                                                                   {"edges", read_edges},
-                                                                   {"ibnetdiscover", read_ibnetdiscover},
-                                                                   {"ibsim", read_ibsim}};
+const std::map<std::string, Fabric (*)(const Source&)> kReaders = {
+    {"csv", read_csv}, {"edges", read_edges}, {"ibnetdiscover", read_ibnetdiscover}, {"ibsim", read_ibsim}};
 
 // The format of a file, from the extension of its name or else from its first informative line.
 std::string format_of(const Source& source) {
@@ -71,9 +68,9 @@ std::string format_of(const Source& source) {
   };
   const std::string end = lower(std::filesystem::path(source.path).extension().string());
   if (end == ".csv") return "csv";
-  if (end == ".dot" || end == ".gv") return "dot";
   bool records = false;
-  const bool foreign = end == ".graphml" || end == ".gml" || end == ".json";  // of flitgym convert
+  const std::vector<std::string> others = {".dot", ".gml", ".graphml", ".gv", ".json"};  // of flitgym convert
+  const bool foreign = std::ranges::count(others, end) > 0;
   for (Lines lines(source.text); !foreign && lines.next();) {
     const std::string_view line = trimmed(lines.line());
     if (starts_with_word(line, "Hca")) return "ibsim";
@@ -87,18 +84,14 @@ std::string format_of(const Source& source) {
     for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"})
       records |= starts_with_word(line, word);
     if (records || line.empty() || line[0] == '#' || line[0] == '%' || line.substr(0, 2) == "//") continue;
-    const std::string begin = lower(line.substr(0, 8));  // GraphViz keywords are case-insensitive
-    for (const char* const word : {"strict", "graph", "digraph"})
-      if (starts_with_word(begin, word)) return "dot";
-    if (line.substr(0, 2) == "/*") return "dot";
     if (line.find(',') != line.npos) return "csv";
     if (starts_with_word(line, "Chassis") || starts_with_word(line, "Non")) continue;  // of ibnetdiscover
     if (words(line).size() == 2) return "edges";
     break;
   }
   fail(source, 0,
-       "the format of the file is unknown; expected a name that ends in .csv, .dot or .gv, or the format csv, dot, "
-       "edges, ibnetdiscover or ibsim (flitgym convert writes CSV from GraphML, GML, JSON and edges with weights)");
+       "the format of the file is unknown; expected a name that ends in .csv, or the format csv, edges, ibnetdiscover "
+       "or ibsim (flitgym convert writes CSV from GraphViz, GraphML, GML, JSON and edges with weights)");
 }
 
 std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }
@@ -160,12 +153,11 @@ void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_defaul
              " on line " + std::to_string(typed_[node]) + "; expected one of the two");
   if (typed_[node] == 0 && !is_default) typed_[node] = line;
   fabric.nodes[node].host = host;
-  any_type_ = true;
 }
 
-void Builder::add(const Fabric::Cable& cable, u32 most) {
+void Builder::add(const Fabric::Cable& cable) {
   for (const u32 node : {cable.a, cable.b})
-    if (++ends_[node] > most)
+    if (++ends_[node] > kMaxRadix)
       fail(source_, cable.line,
            shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
                " cables; expected at most " + std::to_string(kMaxRadix));

@@ -18,7 +18,6 @@ using namespace text;
 
 // Sets the attribute `key` of a cable: latency_ns, bandwidth_gb_per_s or kind. An empty value is ignored.
 void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value);
-inline const std::vector<std::string> kCableAttributes = {"latency_ns", "bandwidth_gb_per_s", "kind"};
 
 // Makes room for one more entry. Before a list grows, its memory is claimed: `each` bytes per entry.
 template <class T>
@@ -39,10 +38,8 @@ class Builder {
   std::vector<std::string> names() const;     // names of all nodes, for did_you_mean
   // Sets host or switch. It is an error if another line gives the other type. A default does not count as a line.
   void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
-  bool any_type() const { return any_type_; }
   bool typed(u32 node) const { return typed_[node] > 0; }  // does a line give its type?
-  // `most`: largest number of cables at one node. It bounds the number of cables that a short text can create.
-  void add(const Fabric::Cable& cable, u32 most = kMaxRadix);
+  void add(const Fabric::Cable& cable);
 
   const Source& source() const { return source_; }
   Fabric fabric;
@@ -55,11 +52,9 @@ class Builder {
   const Source& source_;
   std::unordered_map<std::string, u32, Hash, std::equal_to<>> ids_;
   std::vector<u32> typed_, ends_;  // per node: the line that gives its type (0 = none), and the number of its cables
-  bool any_type_ = false;
 };
 
 Fabric read_csv(const Source& source);
-Fabric read_dot(const Source& source);
 Fabric read_edges(const Source& source);
 Fabric read_ibnetdiscover(const Source& source);
 Fabric read_ibsim(const Source& source);

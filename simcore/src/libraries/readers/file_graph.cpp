@@ -140,10 +140,9 @@ const Register<TopologySpec> entry({
     "graph",
     "any network, from a file or from arrays; distances by breadth-first search",
     {
-        choice(
-            "file", "", {},
-            "edge list (CSV, or a pair of names per line), GraphViz dot, output of ibnetdiscover, or ibsim net file"),
-        choice("format", "auto", {"auto", "csv", "dot", "edges", "ibnetdiscover", "ibsim"},
+        choice("file", "", {},
+               "edge list (CSV, or a pair of names per line), output of ibnetdiscover, or ibsim net file"),
+        choice("format", "auto", {"auto", "csv", "edges", "ibnetdiscover", "ibsim"},
                "format of the file; auto = by its name, or else by its beginning"),
         integer_list("links", {}, 0, (1 << 24) - 1, "",
                      "instead of a file: the routers that each link joins, pair after pair"),

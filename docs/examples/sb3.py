@@ -1,7 +1,9 @@
-"""sb3-contrib's MaskablePPO with default hyperparameters: adversarial traffic on a Dragonfly of 72 terminals.
+"""Stable-Baselines3 with default hyperparameters: adversarial traffic on a Dragonfly of 72 terminals.
 
     pip install 'flitgym[learn]' sb3-contrib
-    python docs/examples/sb3_maskable_ppo.py [--decisions 24576] [--seed 1]
+    python docs/examples/sb3.py [--decisions 40000] [--seed 1]             # DQN
+    python docs/examples/sb3.py --agent maskable_ppo --decisions 24576
+    python docs/examples/sb3.py --tolled --baseline q_adaptive --world topology=hyperx_64 traffic=bit_complement
 
 The script prints mean packet latency and accepted load of the learned policy and of a baseline in the same networks.
 """
@@ -10,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 
+import gymnasium
 import numpy as np
 import torch
 from flitgym.env import TOLLED, play
-from flitgym.env.sb3 import Sb3PacketRouting
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
 
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 
@@ -23,9 +26,9 @@ WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     """Train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=24_576, help="decisions to learn from")
-    parser.add_argument("--envs", type=int, default=1, help="parallel networks of the training")
-    parser.add_argument("--steps", type=int, default=2_048, help="steps per network between updates (SB3's default)")
+    parser.add_argument("--agent", choices=("dqn", "maskable_ppo"), default="dqn")
+    parser.add_argument("--decisions", type=int, default=40_000, help="decisions to learn from")
+    parser.add_argument("--steps", type=int, default=2_048, help="steps between updates of PPO (SB3's default)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
     parser.add_argument("--world", nargs="+", default=WORLD, help="as after flitgym simulate")
@@ -35,20 +38,28 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
 
     world, seen = options.world, {"observation": TOLLED["observation"]} if options.tolled else {}
     torch.set_num_threads(1)
-    env = Sb3PacketRouting(options.envs, overrides=world, **(TOLLED if options.tolled else {}))
-    model = MaskablePPO("MlpPolicy", env, n_steps=options.steps, seed=options.seed, verbose=1)
-    model.learn(options.decisions)
+    env = gymnasium.make(
+        f"flitgym.env:flitgym/{'TolledRouting-v0' if options.tolled else 'PacketRouting-v1'}", overrides=world
+    )
+    if options.agent == "dqn":
+        dqn = DQN("MlpPolicy", env, seed=options.seed)
+        dqn.learn(options.decisions)
+    else:
+        ppo = MaskablePPO("MlpPolicy", env, n_steps=options.steps, seed=options.seed, verbose=1)
+        ppo.learn(options.decisions)
 
     def policy(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.asarray(model.predict(observation, action_masks=mask, deterministic=True)[0])
+        if options.agent == "dqn":
+            return np.asarray(dqn.predict(observation, deterministic=True)[0])
+        return np.asarray(ppo.predict(observation, action_masks=mask, deterministic=True)[0])
 
     seeds = range(101, 101 + options.networks)
     results = {
-        "PPO": play(policy, overrides=world, seeds=seeds, **seen),
+        options.agent: play(policy, overrides=world, seeds=seeds, **seen),
         options.baseline.upper().replace("_", "-"): play(options.baseline, overrides=world, seeds=seeds),
     }
     for name, row in results.items():
-        print(f"{name:11s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
+        print(f"{name:12s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
     return results
 
 
