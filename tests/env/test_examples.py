@@ -53,6 +53,7 @@ def test_packet_batch_ppo(run: Run, tmp_path: Path) -> None:
         ("torch", "packet_batch_torch.py --policy graph --decisions 4000 --networks 1", "learned"),
         ("torch", "recurrent_ppo.py --decisions 16000", "GRU"),
         ("gymnasium", "evolution.py --rounds 1 --networks 1 --save {folder}/mine.safetensors", "CEM"),
+        ("torchrl", "torchrl_ppo.py --decisions 2048 --networks 1 --save {folder}/mine.safetensors", "PPO"),
     ],
 )
 def test_an_example(run: Run, tmp_path: Path, library: str, command: str, name: str) -> None:
