@@ -24,7 +24,7 @@ VERBS = {
         "compare": "the differences of two studies that exceed noise",
         "draw": "a picture of a network, or of its load in a run",
         "report": "one HTML page of all runs in a folder",
-        "export": "the runs of a folder as a table, or as commands that repeat them",
+        "export": "the runs of a folder as a table, or as an artifact that repeats them",
     },
     "repeat": {
         "reproduce": "published figures and studies",

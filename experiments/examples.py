@@ -73,7 +73,7 @@ EXAMPLES = {
         "results out=all.csv": "all runs below a folder as CSV",
         "study=first format=latex columns=latency,p99": "a table for a paper, with intervals and the best in bold",
         "study=first 'filter=load<0.4,routing!=minimal' out=some.csv": "some runs",
-        "study=first format=commands": "a script that repeats the runs",
+        "study=first format=artifact": "a folder that repeats the study and compares the numbers",
     },
     "reproduce": {
         "figure=first_look": "a small figure in minutes",

@@ -1,4 +1,4 @@
-"""`flitgym export`: the runs of a study as rows, as a table for a paper, or as commands that repeat them."""
+"""`flitgym export`: the runs of a study as rows, as a table for a paper, or as a folder that repeats them."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,10 @@ import numpy as np
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
+from .exporting.artifact import write_artifact
 from .plotting.lines import TRAFFIC, Point, groups_of, points, times_of_jobs
 from .plotting.swept import FILTER, column_of, filtered, named, swept
 from .plotting.words import axis_label, value_label
-from .report.again import simulate_again
-from .results.files import results_below
 from .results.rows import ROWS_FILE, is_labelled, is_number, rows_in, write_rows
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .terminal.tables import LATEX, MISSING, latex_table, markdown_table, write_csv
@@ -22,8 +21,8 @@ from .terminal.words import parse
 
 NAME = "flitgym export"
 KEYS = ("study", "format", "columns", "filter", "out")
-_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".tex": "latex", ".md": "markdown", ".sh": "commands"}
-_FORMATS = tuple(_SUFFIXES.values())
+_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".tex": "latex", ".md": "markdown"}
+_FORMATS = (*_SUFFIXES.values(), "artifact")
 _MORE = ("accepted", "delivered", "throughput")  # larger values of these columns are better
 _USAGE = f"""\
 usage: {NAME} <folder>|study=<name> [format=<format>] [columns=<column>,<column>] [filter=<conditions>] [out=<file>]
@@ -31,7 +30,8 @@ usage: {NAME} <folder>|study=<name> [format=<format>] [columns=<column>,<column>
   format   csv, parquet: a row per finished run with its numbers, and its configuration as traffic.load and so on
            latex, markdown: a line per combination of the swept keys, with means over the seeds and half the widths of
            95 % intervals, whose size determines the digits. The best value among the routings is bold.
-           commands: a script with a command for each run; after it, flitgym compare says which runs are identical
+           artifact: a folder with configurations, versions, commands, rows and figures, and a program that runs
+           everything again and says whether the numbers are equal
   columns  default: all columns; latency, p99, accepted load and hops, or times of jobs in tables for a paper
   filter   conditions with commas between: {FILTER}
   out      its suffix is the format: {", ".join(_SUFFIXES)}; default: in the folder
@@ -63,10 +63,9 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
     if not rows:
         raise CommandError(f"no finished run below {directory}; make some with flitgym simulate")
     words = given["columns"].split(",") if "columns" in given else []
-    if kind == "commands":
-        out = out or directory / "commands.sh"
-        with atomic_path(out) as temporary:
-            temporary.write_text(_commands(directory, {row.get("config_hash") for row in rows}))
+    if kind == "artifact":
+        out = out or directory / "artifact"
+        write_artifact(directory, out, rows)
     elif kind in ("latex", "markdown"):
         out = out or directory / f"table.{'tex' if kind == 'latex' else 'md'}"
         with atomic_path(out) as temporary:
@@ -84,19 +83,6 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
     if damaged:
         raise CoreError(f"{len(damaged)} damaged runs are left out; repeat the commands that made them")
     return out or directory / ROWS_FILE, len(rows)
-
-
-def _commands(directory: Path, wanted: set[Any]) -> str:
-    """A command per run whose hash of the configuration is wanted."""
-    lines = []
-    for result, where in results_below(directory)[0]:
-        if result["config_hash"] in wanted:
-            simulated = {"run", "traffic"} <= set(result["config"]) and "state_hash" in result
-            again = simulate_again(result["config"]) if simulated else None
-            if again is None:
-                raise ConfigError(f"{where}: no flitgym simulate command gives this run; leave it out by filter=...")
-            lines.append(f"{again} study={directory.resolve().name}\n")
-    return "".join(lines)
 
 
 def paper_table(rows: Sequence[Mapping[str, Any]], words: Sequence[str], latex: bool) -> str:

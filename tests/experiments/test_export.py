@@ -1,7 +1,9 @@
 """`flitgym export`, and the options of `plot` and `compare` for papers."""
 
 import csv
-import shlex
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -59,16 +61,18 @@ def test_a_table_has_digits_by_interval_and_the_best_in_bold() -> None:
     ]
 
 
-def test_commands_repeat_the_runs(folder: Path, tmp_path: Path) -> None:
-    assert call_command(folder, "export", "study=see", "format=commands", "filter=load<0.2,seed=1").returncode == 0
-    lines = (folder / "results/see/commands.sh").read_text().splitlines()
-    assert len(lines) == 2
-    for line in lines:
-        program, *words = shlex.split(line)
-        assert program == "flitgym"
-        assert call_command(tmp_path, *words).returncode == 0
-    done = call_command(folder, "compare", "results/see", str(tmp_path / "results/see"), "--markdown")
-    assert done.stdout.count("identical, bit by bit |") == 2
+def test_an_artifact_runs_again_and_finds_a_changed_number(folder: Path) -> None:
+    assert call_command(folder, "export", "study=see", "format=artifact", "filter=load<0.2").returncode == 0
+    artifact = folder / "results/see/artifact"
+    check = [sys.executable, str(artifact / "check.py")]
+    done = subprocess.run(check, capture_output=True, text=True, cwd=folder)
+    assert (done.returncode, done.stdout.count("equal: ")) == (0, 6), done.stderr
+    runs = json.loads((artifact / "runs.json").read_text())
+    runs[2]["numbers"]["hops_mean"] += 1e-9
+    (artifact / "runs.json").write_text(json.dumps(runs))
+    done = subprocess.run(check, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.count("DIFFERENT: ")) == (1, 1)
+    assert "hops_mean: " in done.stdout
 
 
 def test_figures_for_a_paper_have_its_size_and_embedded_fonts(folder: Path) -> None:
