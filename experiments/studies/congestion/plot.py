@@ -23,7 +23,7 @@ class Study:
     """The rows by network, routing, control, victim, and whether congestors run."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        labels = {"network": _network, "routing": player_of, "control": "congestion_control.name"}
+        labels = {"network": _network, "routing": player_of, "control": _control}
         self.runs = Runs(rows, **labels, victim=lambda row: _jobs(row)[0], congested=lambda row: len(_jobs(row)) > 1)
         self.controls = self.runs.values("control")
 
@@ -57,6 +57,11 @@ class Study:
 
 def _network(row: Row) -> str:
     return "slingshot" if row.get("topology.rails") == 4 else str(row["topology.name"])
+
+
+def _control(row: Row) -> str:
+    classes = ", two classes" if row.get("workload.classes.incast") else ""
+    return f"{row['congestion_control.name']}{classes}"
 
 
 def _jobs(row: Row) -> list[str]:
