@@ -107,7 +107,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown: every control over all networks and routings, and every network."""
+    """Markdown: every control over all networks and routings."""
     study = Study(rows)
     every = [
         np.concatenate([values(network) for network in NETWORKS], axis=1)
@@ -120,13 +120,4 @@ def summary(rows: Sequence[Row]) -> str:
         "Geometric means over networks and routings. Victims: time with congestors / alone without a control. "
         "Congestors: time per byte / without a control."
     )
-    parts = [section("Controls", ["control", *heads], lines, text)]
-    for network, title in NETWORKS.items():
-        mean, p99 = (_mean(study.impacts(network, quantity), 2) for quantity in (MEAN, P99))
-        lines = [
-            [name, *(f"{a:.1f}, {b:.1f}" for a, b in zip(mean[k], p99[k], strict=True))]
-            for k, name in enumerate(study.controls)
-        ]
-        text = "Mean and 99th percentile, geometric means over the victims."
-        parts.append(section(title, ["control", *study.routings(network)], lines, text))
-    return "\n".join([*parts, cost(rows)])
+    return section("Controls", ["control", *heads], lines, text) + "\n" + cost(rows)
