@@ -22,7 +22,7 @@ from .quantities import LENGTHS, RATES, SIZES, TIMES, in_numbers
 LEVELS = ("host", "local", "global")
 _KEYS = (
     *("topology", "shape", "nodes_per_switch", "nics_per_node", "bandwidth", "cables", "switch"),
-    *("nic_buffer", "packet", "flit", "router"),
+    *("nic_buffer", "packet", "flit", "router", "congestion_control"),
 )
 _OF_SWITCH = ("ports", "latency", "vcs", "buffer", "speedup")
 _COUNTS = ("nodes_per_switch", "nics_per_node", "switch.ports", "switch.vcs", "switch.speedup")
@@ -38,6 +38,7 @@ class Machine:
 
     topology: Mapping[str, Any]  # `name`, a topology or a preset, and its keys
     router: Mapping[str, Any]  # keys of the router `vc_router`
+    control: str  # name of a congestion control
     packet: float
     ports: int  # of a switch; 0: not given
     latency: float  # of a switch, from port to port
@@ -89,6 +90,8 @@ def _words(machine: Machine, root: str, jobs: bool) -> list[str]:
     if root == "route":  # which has no router
         return words
     words += ["router=vc_router", *_overrides("router", machine.router)]
+    if root != "train":  # which has no control
+        words.append(f"congestion_control={machine.control}")
     return [*words, f"{'workload' if jobs else 'traffic'}.packet_bytes={machine.packet:.0f}"]
 
 
@@ -158,7 +161,8 @@ def read_machine(path: Path) -> Machine:
         **own,
     }
     parts = (packet, switch.get("ports", 0), latency, buffer, bandwidth, cables)
-    return Machine({"name": name, **shape}, router, *parts)
+    control = content.get("congestion_control", "none")
+    return Machine({"name": name, **shape}, router, control, *parts)
 
 
 def _in_flight(rate: float, cable: float, latency: float) -> float:

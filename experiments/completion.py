@@ -33,9 +33,8 @@ _NETWORK = ("topology", "router", "routing", "traffic", "workload", "run")
 _SIMULATED = (*_NETWORK, "congestion_control")
 # The groups of each verb. Other verbs take folders and files.
 _GROUPS = {
-    **dict.fromkeys(("simulate", "record"), _SIMULATED),
-    "evaluate": _NETWORK,
-    "saturate": ("topology", "router", "routing", "traffic", "run"),
+    **dict.fromkeys(("simulate", "record", "evaluate"), _SIMULATED),
+    "saturate": ("topology", "router", "congestion_control", "routing", "traffic", "run"),
     "route": ("topology", "engine"),
     "train": ("topology", "router", "traffic", "workload", "agent", "worlds"),
     "draw": ("topology",),

@@ -35,10 +35,10 @@ def measure_of(config: DictConfig) -> type[Comparison]:
 
 
 def refuse(words: Sequence[str]) -> None:
-    """Refuse a list of networks, of routers or of windows."""
+    """Refuse a list of networks, of routers, of congestion controls or of windows."""
     for word in words:
         key, _, value = word.partition("=")
-        if key in ("topology", "router", "run") and "," in value:
+        if key in ("topology", "router", "congestion_control", "run") and "," in value:
             noun = "network" if key == "topology" else f"option of {key}"
             raise ConfigError(f"{word}: a study has one {noun}; start the command for each, with another study=<name>")
 

@@ -36,7 +36,7 @@ from .tables import Panel, Table, footnote, in_markdown, print_tables, tables_of
 if TYPE_CHECKING:  # Matplotlib takes long to import
     from matplotlib.figure import Figure
 
-_OPTIONS = ("topology", "router", "run")  # groups that every run takes from the study
+_OPTIONS = ("topology", "router", "congestion_control", "run")  # groups that every run takes from the study
 _WIDTH_OF_FILES = 150  # columns of tables that do not go to a terminal
 
 Results = Mapping[Path, Mapping[str, Any]]
@@ -46,7 +46,7 @@ class Study(NamedTuple):
     """One call of a command that plays policies."""
 
     directory: Path  # of its files and runs
-    common: Sequence[str]  # Hydra overrides of every run: topology, router, failures and windows
+    common: Sequence[str]  # Hydra overrides of every run: the groups of `_OPTIONS`, and failures
     command: str  # the command line, for the page
 
 

@@ -41,4 +41,4 @@ def draw_delays(
 
 
 def _text(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}"

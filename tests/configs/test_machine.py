@@ -20,6 +20,7 @@ bandwidth: 100Gb/s
 cables: {host: 2m, local: 2m, global: 20m}
 switch: {ports: 36, latency: 90ns, vcs: 8, buffer: 16KiB}
 router: {cycle_ns: 2.56, injection_vcs: 0}
+congestion_control: dctcp
 """
 
 
@@ -33,7 +34,7 @@ def machine(tmp_path: Path) -> Path:
 def test_the_data_sheet_of_an_edr_switch_gives_the_preset(machine: Path) -> None:
     config = compose(["traffic.load=0.2", f"machine={machine}", "topology.groups=5"])
     assert dict(config.topology) == {**compose(["topology=dragonfly_72"]).topology, "groups": 5}
-    assert config.traffic.packet_bytes == 4096
+    assert (config.traffic.packet_bytes, config.congestion_control.name) == (4096, "dctcp")
     router, preset = config.router, compose(["router=edr"]).router
     for key in preset:
         if "latency_ns" in key:  # the preset has rounded lengths of cables

@@ -12,8 +12,8 @@ from flitgym.experiments.completion import completions, main
 GROUPS = {
     "simulate": ["congestion_control", "router", "routing", "run", "topology", "traffic", "workload"],
     "train": ["agent", "router", "topology", "traffic", "workload", "worlds"],
-    "evaluate": ["router", "run", "topology"],
-    "saturate": ["router", "run"],
+    "evaluate": ["congestion_control", "router", "run", "topology"],
+    "saturate": ["congestion_control", "router", "run"],
     "route": ["engine", "topology"],
 }
 LISTS = {

@@ -67,6 +67,7 @@ def test_a_bad_value_is_refused_in_one_message(
     [
         ("evaluate routngs=[par]", "did you mean 'routing'?"),
         ("evaluate measure=latency", "valid measures: performance, regret"),
+        ("evaluate congestion_control=dctcp,swift", "a study has one option of congestion_control"),
         ("evaluate -m", "-m: an evaluation takes lists without it; leave it out"),
         ("saturate traffic.load=0.2", "traffic.load=0.2: the command searches for the load"),
         ("saturate run.precision=0.01", "run.precision=0.01: has no effect here"),

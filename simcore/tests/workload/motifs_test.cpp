@@ -162,6 +162,13 @@ TEST(motifs_finish) {
     }
 }
 
+// The other operation is the default. Three ranks read 8 times per window, in 100 windows.
+TEST(motifs_one_sided_gets_finish) {
+  const auto program = motif("one_sided", 4, {{"operation", "get"}});
+  CHECK_EQ(workload::totals(*program).bytes, u64{3 * 8 * 100} * 4096);
+  CHECK(AbstractMachine(*program, true).finished);
+}
+
 TEST(motifs_shorten_their_iterations) {
   CHECK_EQ(motif("ur")->blocks(0), 7200u);
   CHECK_EQ(motif("ur", 0, {}, 0.1)->blocks(0), 720u);
