@@ -85,7 +85,8 @@ JobSection to_job(const py::handle& given) {
   return job;
 }
 
-// Format: {parameters, 'classes': {rule: class}, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
+// Format: {parameters, 'classes': {rule: class}, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals',
+// parameters of the motif}]}
 WorkloadSection to_workload(const py::object& given) {
   const py::dict values = to_mapping("workload", given).attr("copy")();
   WorkloadSection section;

@@ -126,7 +126,8 @@ py::dict job_series(Simulation& sim) {
   return columns(rows);
 }
 
-// Flits per job (by_class: per traffic class) on each channel, and the delays between jobs there. Rows as in channels().
+// Flits per job (by_class: per traffic class) on each channel, and the delays between jobs there. Rows as in
+// channels().
 //   flits [channels, jobs]; stall_ns [channels, jobs]: time stalled while the job had packets there;
 //   wait_packet_ns, stall_packet_ns [channels, victim, culprit]
 py::dict blame(Simulation& sim, bool by_class) {
@@ -233,6 +234,8 @@ void bind_jobs(PySimulation& simulation) {
                           late_packets, "late_packets", reorder_distance, "reorder_distance", held_packets,
                           "held_packets");
   simulation.def("flows", alone(flows));
-  simulation.def("jobs", alone(jobs)).def("job_series", alone(job_series)).def("blame", alone(blame), "by_class"_a = false)
+  simulation.def("jobs", alone(jobs))
+      .def("job_series", alone(job_series))
+      .def("blame", alone(blame), "by_class"_a = false)
       .def("classes", alone(classes));
 }

@@ -140,8 +140,8 @@ py::dict registered(const std::string& kind) {
     return one("vc_router",
                "virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup",
                router_params());
-  const std::vector<std::string> kinds = {"topology", "router",   "routing",     "traffic", "congestion_control",
-                                          "motif",    "workload", "observation", "reward",  "relation",
+  const std::vector<std::string> kinds = {"topology", "router",   "routing",     "traffic",      "congestion_control",
+                                          "motif",    "workload", "observation", "reward",       "relation",
                                           "failures", "engine",   "record",      "traffic_class"};
   throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) +
                     "; valid kinds: " + join(kinds));

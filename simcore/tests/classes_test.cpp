@@ -1,6 +1,7 @@
 // Traffic classes: shares of a saturated link, the delay of a high class, separate VCs, rules for messages, and errors.
 #include "core/hosts/engine.hpp"
 #include "readers/goal.hpp"
+#include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/traffic_classes.hpp"
 #include "support/dependencies.hpp"
@@ -20,7 +21,8 @@ Config with_classes(Config c, Classes classes) {
 const std::map<std::string, Values> kRouters = {
     {"input_queued", input_queued()},
     {"input_queued age", merge(input_queued(), {{"arbiter", "age"}})},
-    {"wormhole", merge(input_queued(), {{"flow_control", "wormhole"}, {"vc_allocation", "parallel"}})},
+    {"wormhole", merge(input_queued(), {{"flow_control", "wormhole"}})},
+    {"parallel", merge(input_queued(), {{"vc_allocation", "parallel"}, {"vcs", 4}})},
     {"hpdc21", hpdc21()},
     {"sc19 per_vc", sc19()},
     {"sc22", sc22()},
@@ -35,17 +37,23 @@ double class_sum(const Simulation& sim, u32 c, u32 column) {
   return sum;
 }
 
-// Eight terminals send packets of four flits over the link between two routers.
+// Eight terminals, four of each class, send packets of four flits over the link between two routers.
 Config one_link(const Values& router, Classes classes) {
   std::vector<double> sources, destinations;
   for (u32 t = 0; t < 8; t++) sources.push_back(t), destinations.push_back(8 + t);
+  u64 seed = 0;
+  for (u32 of_a = 0; of_a != 4;) {
+    seed++, of_a = 0;
+    for (u32 t = 0; t < 8; t++) of_a += unit(draw(seed, t, kDrawClass)) < 0.5;
+  }
   return with_classes(config(hyperx_section({2}, 8), router, {"minimal", {}},
                              {"flows",
                               {{"load", 1.0},
                                {"injection", "fixed_interval"},
                                {"packet_bytes", bytes_of(4)},
                                {"sources", sources},
-                               {"destinations", destinations}}}),
+                               {"destinations", destinations}}},
+                             seed),
                       std::move(classes));
 }
 
@@ -64,9 +72,6 @@ TEST(classes_share_a_saturated_link) {
     for (const Case& x : all) {
       Simulation sim(one_link(router, {{"a", merge(x.a, {{"sources", 0.5}})}, {"b", x.b}}));
       const Network& net = sim.network();
-      const auto first = net.classes->of_terminal.begin();
-      const auto of_b = std::count(first, first + 8, 1);
-      CHECK(of_b >= 3 && of_b <= 5);
       const u32 flit_cycles = net.channels[net.port(0, net.first_link[0])].flit_cycles;
       sim.run(2000 * flit_cycles);
       sim.begin_window();
@@ -82,25 +87,31 @@ TEST(classes_share_a_saturated_link) {
 // One rank sends single packets to the other, with pauses.
 JobSection pings() {
   std::string text = "num_ranks 2\nrank 0 {\n";
-  for (u32 k = 0; k < 200; k++) {
+  for (u32 k = 0; k < 60; k++) {
     const std::string n = std::to_string(k);
     text += "c" + n + ": calc " + std::to_string(3001 + 7 * k) + "\ns" + n + ": send 400b to 1 tag 0\ns" + n +
             " requires c" + n + "\n";
     if (k > 0) text += "c" + n + " requires s" + std::to_string(k - 1) + "\n";
   }
   text += "}\nrank 1 {\n";
-  for (u32 k = 0; k < 200; k++) text += "r" + std::to_string(k) + ": recv 400b from 0 tag 0\n";
+  for (u32 k = 0; k < 60; k++) text += "r" + std::to_string(k) + ": recv 400b from 0 tag 0\n";
   return given("pings", workload::read_goal(text + "}\n", "pings"), {0, 70});
 }
-// All other terminals send to the terminals half the network ahead.
+// The other terminals of a group send to the group before it, over the link that the pings take.
 JobSection bulk() {
+  const auto takes_part = [](u32 t) { return t != 0 && t != 70; };
+  const auto rank_of = [](u32 t) { return std::to_string(t - 1 - (t > 70)); };
   std::string text = "num_ranks 70\n";
   std::vector<u32> terminals;
-  for (u32 t = 0; t < 72; t++)
-    if (t != 0 && t != 70) terminals.push_back(t);
-  for (u32 k = 0; k < 70; k++)
-    text += "rank " + std::to_string(k) + " {\na: send 9000000b to " + std::to_string((k + 35) % 70) +
-            " tag 0\nb: recv 9000000b from " + std::to_string((k + 35) % 70) + " tag 0\n}\n";
+  for (u32 t = 0; t < 72; t++) {
+    if (!takes_part(t)) continue;
+    terminals.push_back(t);
+    const u32 to = (t + 64) % 72, from = (t + 8) % 72;
+    text += "rank " + rank_of(t) + " {\n";
+    if (takes_part(to)) text += "a: send 9000000b to " + rank_of(to) + " tag 0\n";
+    if (takes_part(from)) text += "b: recv 9000000b from " + rank_of(from) + " tag 0\n";
+    text += "}\n";
+  }
   return given("bulk", workload::read_goal(text, "bulk"), terminals);
 }
 
@@ -121,7 +132,7 @@ TEST(a_high_class_waits_for_one_packet_per_hop) {
       hops = static_cast<double>(job.hops) / static_cast<double>(job.packets);
       packet = 4 * sim.network().flit_cycles_host;
       crossbar = sim.network().router.output_depth > 0 ? 4 * sim.network().router.crossbar_cycles : 0;
-      if (loaded) CHECK_FOR(statistics(sim.network(), sim.state())["accepted_load"] > 0.2, name);
+      if (loaded) CHECK_FOR(statistics(sim.network(), sim.state())["accepted_load"] > 0.05, name);
     }
     const double most = (hops + 1) * (packet + crossbar);
     CHECK_FOR(longest[1] - longest[0] <= most,
@@ -133,9 +144,12 @@ TEST(a_high_class_waits_for_one_packet_per_hop) {
 // Observed dependencies of (channel, VC): none between classes, and none in a cycle. Small buffers fill up.
 TEST(classes_do_not_depend_on_each_other) {
   const Values small = merge(input_queued(), {{"input_buffer_flits", 2}});
-  for (const auto& [topology, routing] :
-       {std::pair{small_network(), "par"}, {small_network(), "valiant_router"}, {hyperx_section({3, 3}, 3), "omni_war"},
-        {torus({4, 4}, 2), "dimension_order"}, {tree({4, 4}, {1, 4}), "up_down"}, {torus({4, 4}, 2), "escape"}}) {
+  for (const auto& [topology, routing] : {std::pair{small_network(), "par"},
+                                          {small_network(), "valiant_router"},
+                                          {hyperx_section({3, 3}, 3), "omni_war"},
+                                          {torus({4, 4}, 2), "dimension_order"},
+                                          {tree({4, 4}, {1, 4}), "up_down"},
+                                          {torus({4, 4}, 2), "ugal"}}) {
     Simulation sim(with_classes(config(topology, small, {routing, {}}, {"uniform", {{"load", 0.9}}}),
                                 {{"a", {{"sources", 0.5}, {"priority", 1}}}, {"b", {}}}));
     const Network& net = sim.network();
@@ -159,7 +173,8 @@ TEST(classes_do_not_depend_on_each_other) {
 }
 
 TEST(rules_choose_the_class_of_a_message) {
-  Config c = with_jobs({motif("fft3d", {{"ranks", 16}, {"n", 16}, {"iterations", 1}}), motif("halo3d", {{"ranks", 8}})});
+  Config c = with_jobs({motif("fft3d", {{"ranks", 16}, {"n", 16}, {"iterations", 1}}),
+                        motif("halo3d", {{"ranks", 8}, {"scale", 0.01}, {"size_scale", 0.1}})});
   c.workload.classes = {{"control", "a"}, {"below_100", "b"}, {"collective", "c"}, {"halo3d", "d"}};
   const auto net = build(with_classes(c, {{"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}, {"e", {}}}));
   const auto of = [&](u32 rank, u64 bytes, Transfer transfer, bool collective) {
@@ -192,10 +207,11 @@ TEST(impossible_classes_are_refused) {
   refused({{"a", {}}, {"b", {}}}, "router.classes", "islip",
           merge(input_queued(), {{"arbiter", "islip"}, {"vc_allocation", "parallel"}}));
   refused(Classes(33, {"a", {}}), "router.classes: 33 classes with 1 VCs each");
-  refused({{"a", {}}, {"b", {}}}, "router.buffer_total: 1 flits", "2 VCs", merge(input_queued(), {{"buffer_total", 1}}));
+  refused({{"a", {}}, {"b", {}}}, "router.buffer_total: 1 flits", "2 VCs",
+          merge(input_queued(), {{"buffer_total", 1}}));
   Config c = with_jobs({motif("halo3d", {{"ranks", 8}})});
   c.workload.classes = {{"halo", "a"}};
-  CHECK_THROWS(ConfigError, build(c), "workload.classes", "router.classes={a: {}}");
+  CHECK_THROWS(ConfigError, build(c), "workload.classes.halo: unknown class 'a'", "high, bulk");
   c.classes = {{"a", {}}, {"b", {}}};
   CHECK_THROWS(ConfigError, build(c), "'halo' is no job", "did you mean 'halo3d'");
   c.workload.classes = {{"halo3d", "c"}};

@@ -71,7 +71,7 @@ def test_wrong_classes_are_refused(words: list[str], message: str) -> None:
 
 
 def test_classes_are_part_of_the_identity() -> None:
-    plain, classes = compose(PAIR[3:]), compose([*PAIR[3:], CLASSES])
+    plain, classes = compose(PAIR[4:]), compose([*PAIR[4:], CLASSES])
     assert config_hash(plain) != config_hash(classes)
     assert "classes" not in Simulation({"topology": "dragonfly_72", "routing": "minimal"}).configuration()["router"]
     assert set(registered("traffic_class")["traffic_class"]["params"]) == {"priority", "share", "limit", "sources"}

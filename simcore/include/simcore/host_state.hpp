@@ -29,8 +29,8 @@ struct ActiveOp {
   u32 waits;              // number of operations that this operation waits for
   u32 first_edge, edges;  // operations that wait for this operation, in Hosts::edges
   u32 rank;
-  u32 next;  // next operation in the list of posted receives
-  u8 kind;   // OpKind
+  u32 next;       // next operation in the list of posted receives
+  u8 kind;        // OpKind
   u8 collective;  // 1: part of a collective; only with traffic classes
   u8 cpu, nic;
   u16 running;

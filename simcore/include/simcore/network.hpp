@@ -286,10 +286,10 @@ struct Network {
   std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table
   u64 table_digest = 0;                                        // of given_table, set by that routing
   std::shared_ptr<const Demand> given_demand;
-  std::shared_ptr<const Demand> given_traffic;  // from the configuration, for traffic=matrix
-  std::shared_ptr<const Seam> seam;             // null: no agent decides
-  std::shared_ptr<const Workload> workload;     // null: synthetic traffic
-  std::shared_ptr<const Control> control;       // of the NICs; null: they send whenever they have room
+  std::shared_ptr<const Demand> given_traffic;    // from the configuration, for traffic=matrix
+  std::shared_ptr<const Seam> seam;               // null: no agent decides
+  std::shared_ptr<const Workload> workload;       // null: synthetic traffic
+  std::shared_ptr<const Control> control;         // of the NICs; null: they send whenever they have room
   std::shared_ptr<const TrafficClasses> classes;  // null: all packets are alike
   u32 class_vcs = 0;                              // VCs of a traffic class; without classes, all VCs
   // Accounts of the use of channels: one per job and traffic class (src/core/hosts/blame.hpp); 0: none.

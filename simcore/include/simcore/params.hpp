@@ -38,7 +38,7 @@ struct JobSection {
 
 struct WorkloadSection {
   Values values;
-  std::vector<JobSection> jobs;  // empty: synthetic traffic
+  std::vector<JobSection> jobs;                                   // empty: synthetic traffic
   std::vector<std::pair<std::string, std::string>> classes = {};  // message rule and traffic class, in order
 };
 

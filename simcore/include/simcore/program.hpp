@@ -23,7 +23,7 @@ struct Op {  // 24 bytes
   u32 peer;  // rank of the same job; a receive may take kAnySource
   i32 tag;   // a receive may take kAnyTag
   OpKind kind;
-  u8 cpu, nic;  // processor and network interface of the rank (GOAL's `cpu` and `nic`)
+  u8 cpu, nic;      // processor and network interface of the rank (GOAL's `cpu` and `nic`)
   bool collective;  // part of a collective of a motif
   u8 reserved[4];
 };

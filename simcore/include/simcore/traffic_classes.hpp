@@ -1,5 +1,5 @@
-// Traffic classes. Each class has its own VCs at every port: a copy of the VCs that the routing needs. A packet stays in
-// the VCs of its class, so the classes are as free of deadlock as the routing. Outputs arbitrate among classes first
+// Traffic classes. Each class has its own VCs at every port: a copy of the VCs that the routing needs. A packet stays
+// in the VCs of its class, so the classes are as free of deadlock as the routing. Outputs arbitrate among classes first
 // (src/core/stage/class_arbitration.hpp). Model: De Sensi et al., "An In-Depth Analysis of the Slingshot Interconnect",
 // SC 2020.
 #pragma once

@@ -74,7 +74,8 @@ void check_conservation(const Network& net, const State& s) {
 
   for (std::size_t v = 0; net.classes && v < s.output_vcs.size(); v++)  // packets stay in the VCs of their class
     for (const Flit front : {s.output_vcs[v].front, v < s.input_vcs.size() ? s.input_vcs[v].front : kNone})
-      if (front != kNone && s.packets[packet_of(front)].traffic_class != class_of_vc(net, net.vc_of(static_cast<u32>(v))))
+      if (front != kNone &&
+          s.packets[packet_of(front)].traffic_class != class_of_vc(net, net.vc_of(static_cast<u32>(v))))
         fail("a packet is in a VC of another traffic class");
 
   for (u32 p = 0; p < net.port_count; p++) {

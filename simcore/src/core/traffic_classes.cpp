@@ -1,6 +1,7 @@
 #include "simcore/traffic_classes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/hosts/engine.hpp"
 #include "simcore/error.hpp"
@@ -32,8 +33,8 @@ ClassRule rule_of(const Network& net, const std::string& text, u32 to) {
     if (job.name == text) return {kJob, names.size(), to};
     names.push_back(job.name);
   }
-  throw ConfigError("workload.classes: '" + text + "' is no job" + did_you_mean(text, names) + "; valid keys: " +
-                    join(names) + ", control, collective and below_<bytes>");
+  throw ConfigError("workload.classes: '" + text + "' is no job" + did_you_mean(text, names) +
+                    "; valid keys: " + join(names) + ", control, collective and below_<bytes>");
 }
 
 }  // namespace
@@ -51,20 +52,16 @@ const std::vector<ParamSpec>& class_params() {
 }
 
 std::shared_ptr<TrafficClasses> read_classes(const Config& config, Network& net) {
-  if (config.classes.empty()) {
-    if (!config.workload.classes.empty())
-      throw ConfigError("workload.classes: '" + config.workload.classes[0].second +
-                        "' is no class; define it in router.classes={" + config.workload.classes[0].second + ": {}}");
-    return nullptr;
-  }
+  std::vector<Section> given = config.classes;
+  if (given.empty() && !config.workload.classes.empty()) given = {{"high", {{"priority", i64{1}}}}, {"bulk", {}}};
+  if (given.empty()) return nullptr;
   const auto classes = std::make_shared<TrafficClasses>();
   std::vector<i64> priorities;
   double shares = 0, sources = 0;
-  for (const Section& section : config.classes) {
+  for (const Section& section : given) {
     const std::string where = "router.classes." + section.name;
     const Params params(where, class_params(), section.values, net.seed);
-    classes->all.push_back(
-        {section.name, 1, params.real("share"), params.real("limit"), params.real("sources")});
+    classes->all.push_back({section.name, 1, params.real("share"), params.real("limit"), params.real("sources")});
     const TrafficClass& own = classes->all.back();
     if (own.share > own.limit)
       throw ConfigError(where + ".share: " + to_string(Value{own.share}) + " is above the limit of " +
@@ -77,10 +74,11 @@ std::shared_ptr<TrafficClasses> read_classes(const Config& config, Network& net)
   for (const auto& [what, sum] : {std::pair{"shares", shares}, std::pair{"sources", sources}})
     if (sum > 1 + 1e-9)
       throw ConfigError(std::string("router.classes: the ") + what + " of all classes add up to " +
-                        to_string(Value{sum}) + "; they are parts of a whole, so the sum is at most 1");
+                        to_string(Value{std::round(sum * 1e6) / 1e6}) +
+                        "; they are parts of a whole, so the sum is at most 1");
   for (std::size_t c = 0; c < priorities.size(); c++)
-    classes->all[c].rank += static_cast<u32>(
-        std::ranges::count_if(priorities, [&](i64 other) { return other > priorities[c]; }));
+    classes->all[c].rank +=
+        static_cast<u32>(std::ranges::count_if(priorities, [&](i64 other) { return other > priorities[c]; }));
   net.classes = classes;
   return classes;
 }
@@ -90,8 +88,9 @@ void finish_classes(const Config& config, TrafficClasses& classes, Network& net)
     throw ConfigError("router.classes: arbiter=islip knows no classes; use round_robin, least_recently_served or age");
   // Such a head looks for room in the VCs of all classes.
   if (net.routing_facts.reroutes)
-    throw ConfigError("router.classes: routing." + net.routing_name +
-                      " is not free of deadlock with classes, because it waits for room; use deadlock_avoidance=distance");
+    throw ConfigError(
+        "router.classes: routing." + net.routing_name +
+        " is not free of deadlock with classes, because it waits for room; use deadlock_avoidance=distance");
   u32 slowest = 1;
   for (const Channel& c : net.channels) slowest = std::max(slowest, c.flit_cycles);
   classes.slack = 8.0 * net.most_packet_flits * slowest;

@@ -141,8 +141,8 @@ class Engine {
                           " ranks");
         peer += job.first_rank;
       }
-      ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, static_cast<u8>(op.kind),
-                static_cast<u8>(f_.net.classes && op.collective), op.cpu, op.nic, 0, 0, i};
+      const auto kind = static_cast<u8>(op.kind), collective = static_cast<u8>(f_.net.classes && op.collective);
+      ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, kind, collective, op.cpu, op.nic, 0, 0, i};
     }
     // Lists the successors of each operation by counting sort.
     auto& end = f_.w.degrees;

@@ -1,6 +1,6 @@
-// Arbitration among traffic classes. An output serves first the classes that have less than their share, then the others
-// in the order of their priorities. A class at its limit waits. Among classes of one rank, an output arbitrates as
-// without classes.
+// Arbitration among traffic classes. An output serves first the classes that have less than their share, then the
+// others in the order of their priorities. A class at its limit waits. Among classes of one rank, an output arbitrates
+// as without classes.
 //
 // The flits of a class use up its share: a flit of t cycles takes t / share cycles of it. The class has less than its
 // share from the cycle on at which all this time has passed. The same holds for its limit (a token bucket).

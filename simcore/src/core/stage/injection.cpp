@@ -51,8 +51,9 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (f.part.window.open) f.part.window.generated += x.left;
 }
 
-// The VC of the NIC with the most room for another packet, among those of a traffic class, which begin at `first`. If several VCs have the same room, the lowest number wins.
-// With iSLIP, the VCs with a credit take turns (BookSim2, trafficmanager.cpp: _Step).
+// The VC of the NIC with the most room for another packet, among those of a traffic class, which begin at `first`. If
+// several VCs have the same room, the lowest number wins. With iSLIP, the VCs with a credit take turns (BookSim2,
+// trafficmanager.cpp: _Step).
 u32 injection_vc(const Network& net, const State& s, u32 nic, u32 first) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(nic, first)];
   const u32 vcs = net.router.injection_vcs;
@@ -123,7 +124,8 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
     s.packets[id].tail = f.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
   } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && net.router.edge_mask == 0 &&
-             net.router.arbiter != Arbiter::kIslip && (kPlain || !net.classes) && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
+             net.router.arbiter != Arbiter::kIslip && (kPlain || !net.classes) && !o.awake && out.credits > 0 &&
+             passed(o.busy_until, f.now)) {
     // An idle NIC without wake-up time sends in this cycle. The packet bypasses the queue, with the same result.
     out.credits--;
     o.load++;
@@ -209,8 +211,7 @@ void begin_rounds(Frame& f) {
 
 }  // namespace
 
-u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job,
-                  u32 traffic_class) {
+u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job, u32 traffic_class) {
   Terminal& x = f.s.terminals[terminal];
   return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job, 0)
                   : accept<false>(f, x, terminal, destination, flits, generated, job, traffic_class);

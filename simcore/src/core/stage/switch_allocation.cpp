@@ -223,8 +223,10 @@ inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at)
   for (u32 k = 0; k < n; k++) x.served[at.first_vc | static_cast<u32>(keys[k]) >> kPortBits] = --stamp;
 }
 
-// Grants in the order of the traffic classes' ranks, and within a rank in the order of the arbiter. Without output queues,
-// the crossbar drives the channels, so a grant uses the class's share of the channel.
+// Grants in the order of the traffic classes' ranks, and within a rank in the order of the arbiter. Without output
+// queues, the crossbar drives the channels, so a grant uses the class's share of the channel. A share matters only
+// where several classes request the output. Otherwise, requests of one input for different outputs are in the order of
+// priorities.
 template <Shape kShape>
 void by_class(const Router<kShape>& at) {
   constexpr bool kCrossbar = kShape.output_buffers;
@@ -238,11 +240,17 @@ void by_class(const Router<kShape>& at) {
   if (x.net.router.parallel_vc_allocation) allocate_vcs(at);
   u64 keys[kMaxRadix * kMaxVcs];
   Cycle free_from = 0;
+  u32 requesting[kMaxRadix];  // by output: mask of classes
+  std::fill_n(requesting, x.net.radix, 0u);
+  const u32 all = ordered_requests(at, keys, free_from);
+  for (u32 k = 0; k < all; k++)
+    requesting[keys[k] & kPortMask] |= 1u << class_of(static_cast<u32>(keys[k]) >> kPortBits);
   u32 n = 0;
-  for (u32 k = 0, all = ordered_requests(at, keys, free_from); k < all; k++) {
+  for (u32 k = 0; k < all; k++) {
     const u32 request = static_cast<u32>(keys[k]), bit = request >> kPortBits, out_port = request & kPortMask;
-    const u32 rank = classes::rank(t, used(out_port), class_of(bit), x.now);
+    u32 rank = classes::rank(t, used(out_port), class_of(bit), x.now);
     if (rank == kNone) continue;
+    if (std::has_single_bit(requesting[out_port])) rank = t.all[class_of(bit)].rank;
     u64 order = k;  // round robin: the outputs take turns, then the inputs of an output
     if (rotates)
       order = u64{(out_port - x.now) % all_ports} << kOrderBits | (bit - at.ports[out_port].next_request) % all_bits;

@@ -66,8 +66,8 @@ void send(Frame& f, u32 port) {
   const u32 from = o.next_vc;
   u32 vc = 0, flits = 0, ready = o.waiting_vcs;
   if constexpr (kClasses)
-    ready = classes::served_first(
-        f, o, port, [&](u32 k) { return own[k].credits >= s.packets[packet_of(own[k].front)].flits; });
+    ready = classes::served_first(f, o, port,
+                                  [&](u32 k) { return own[k].credits >= s.packets[packet_of(own[k].front)].flits; });
   u32 turn = std::rotr(ready, static_cast<int>(from));
   for (; turn; turn &= turn - 1) {
     vc = (static_cast<u32>(std::countr_zero(turn)) + from) & 31;
