@@ -86,10 +86,10 @@ def _class_summary(result: Mapping[str, Any]) -> list[str]:
     """A line per traffic class."""
     lines = []
     for name, own in result.get("classes", {}).items():
-        line = f"  class {name}: {own['packets']:,} packets, accepted {own['accepted_load']:.3f}"
+        lines.append(f"  class {name}: {own['packets']:,} packets, accepted {own['accepted_load']:.3f}")
         if own["packets"]:
-            line += f", latency mean {own['packet_latency_mean_ns']:,.0f} ns, p99 {own['packet_latency_p99_ns']:,.0f} ns"
-        lines.append(line)
+            mean, p99 = own["packet_latency_mean_ns"], own["packet_latency_p99_ns"]
+            lines[-1] += f", latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns"
     return lines
 
 

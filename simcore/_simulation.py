@@ -47,8 +47,8 @@ class Simulation(_core.Simulation):
 
             `congestion_control` names a control of the network interfaces; the default is `none`.
 
-            `router={"classes": {name: {...}}}` defines traffic classes by the parameters of `registered("traffic_class")`.
-            `workload={"classes": {...}}` gives them to messages.
+            `router={"classes": {name: {...}}}` defines traffic classes with the parameters of
+            `registered("traffic_class")`, and `workload={"classes": {...}}` gives them to messages.
 
             `failures` lists the links, routers and terminals out of use; `registered("failures")` lists its keys.
             A key that takes several names accepts a comma-separated string or a list.

@@ -124,8 +124,8 @@ FIELDS: list[tuple[str, str]] = [
     ),
     (
         "classes",
-        "with [traffic classes](../traffic_classes.md): of each class the packets delivered in the window, `accepted_load` "
-        "and latencies",
+        "with [traffic classes](../traffic_classes.md): of each class the packets delivered in the window, "
+        "`accepted_load` and latencies",
     ),
     ("class_blame", "with traffic classes and a workload: the delays of `blame` between classes"),
     ("mapping", "with `workload.placement=mapped`: dilation, busiest channel and time of the mapping"),
