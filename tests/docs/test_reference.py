@@ -92,8 +92,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
         ["routing=minimal", "run=steady", "run.warmup_ns=2000", "run.measure_ns=2000", "run.precision=0.2"],
         [
             *("router=sc22", "routing=q_adaptive", "workload=pair", "workload.target=ur", "workload.background=lu"),
-            *("workload.scale=0.01", "workload.size_scale=0.1", "workload.ranks_per_node=2", "workload.classes={lu: high}"),
-            *("workload.series_interval_ns=1000", "workload.map_interval_ns=1000"),
+            *("workload.scale=0.01", "workload.size_scale=0.1", "workload.ranks_per_node=2"),
+            *("workload.series_interval_ns=1000", "workload.map_interval_ns=1000", "workload.classes={lu: high}"),
         ],
         [
             "routing=minimal",
