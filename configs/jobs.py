@@ -40,7 +40,8 @@ def core_workload(section: Section, topology: Section, failures: Section, seed: 
     else:
         keys = ("ranks_per_node", "nics_per_node", "node_terminals")
         available = per_node * nodes(dict(topology), dict(failures), seed, {key: section[key] for key in keys})
-    return {**parameters, "jobs": core_jobs(section, available)}
+    classes = {"classes": section["classes"]} if section.get("classes") else {}
+    return {**parameters, **classes, "jobs": core_jobs(section, available)}
 
 
 def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
@@ -66,7 +67,7 @@ def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
 
 def workload_identity(section: Section) -> dict[str, Any]:
     """The identity of a workload. A file counts by its content, not by its path."""
-    identity = dict(section)
+    identity = {key: value for key, value in section.items() if key != "classes" or value}
     if section["name"] in _MISSING:
         _name_in(section)  # an empty path is an error
         hash_of = trace_hash if section["name"] == "trace" else file_hash

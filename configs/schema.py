@@ -43,7 +43,12 @@ Field = tuple[str, Any, Any]
 
 def component_schema(kind: str, name: str) -> type:
     """The structured config of a registered component: `name`, and a typed field per parameter with its default."""
-    return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_declared(kind, name)])
+    classes: list[Field] = [("classes", dict[str, Any], field(default_factory=dict))] if kind == "router" else []
+    return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_declared(kind, name), *classes])
+
+
+def _component_node(kind: str, name: str) -> DictConfig:
+    return node_of(component_schema(kind, name))
 
 
 def workload_node(name: str) -> DictConfig:
@@ -138,7 +143,7 @@ def register_schema() -> None:
         offer_root(name, root)
     for kind in KINDS:
         for name in registered(kind):
-            offer(f"{kind}/{name}", partial(component_schema, kind, name))
+            offer(f"{kind}/{name}", partial(_component_node, kind, name))
     # The options of this group are YAML files with these types.
     for name in WORKLOADS:
         offer(f"hydra/schema/workload/{name}", partial(workload_node, name))

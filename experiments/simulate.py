@@ -67,7 +67,8 @@ def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     if result["jobs"]:
         over = "finished" if result["workload_finished"] else "NOT finished"
         lines = [f"{where}: {over} after {time_text(result['simulated_ns'])}"]
-        return "\n".join([*lines, *(f"  {name}: {_job_summary(job)}" for name, job in result["jobs"].items())])
+        lines += [f"  {name}: {_job_summary(job)}" for name, job in result["jobs"].items()]
+        return "\n".join([*lines, *_class_summary(result)])
     if not result["packets_delivered"]:
         return f"{where}: no packet was delivered in the window"
     mean, p99 = result["packet_latency_mean_ns"], result["packet_latency_p99_ns"]
@@ -75,9 +76,21 @@ def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     if result["offered_load"] is not None:
         accepted += f" of {result['offered_load']:.3f}"
     line = f"{where}: {accepted}, latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns, hops {result['hops_mean']:.2f}"
+    line = "\n".join([line, *_class_summary(result)])
     if "flows" in result:
         return "\n".join([line, *_flow_summary(result["flows"])])
     return f"{line}\n{_intervals(result)}" if "steady" in result else line
+
+
+def _class_summary(result: Mapping[str, Any]) -> list[str]:
+    """A line per traffic class."""
+    lines = []
+    for name, own in result.get("classes", {}).items():
+        lines.append(f"  class {name}: {own['packets']:,} packets, accepted {own['accepted_load']:.3f}")
+        if own["packets"]:
+            mean, p99 = own["packet_latency_mean_ns"], own["packet_latency_p99_ns"]
+            lines[-1] += f", latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns"
+    return lines
 
 
 def _flow_summary(flows: Mapping[str, Any]) -> list[str]:

@@ -19,13 +19,15 @@ from ._program import Program, _made
 
 _COLUMNS = ("time_ns", "source", "destination", "bytes")
 _MOST_NS, _MOST_BYTES = 1e15, 2**40
+_ANY_CLASS = 2**31 - 1, "a class, a whole number from 0"
 
 
-def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Program:
+def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, classes: int = 0) -> Program:
     """Read flows from a CSV (also gzipped) or Parquet file, in the order of their times.
 
     The columns are `time_ns`, `source`, `destination` (terminals by name or number), `bytes` and optionally `class`,
-    a whole number. A trace of packets is such a file, too: each packet is a flow.
+    a whole number. With `classes` traffic classes, it is the index of one of them. A trace of packets is such a file,
+    too: each packet is a flow.
 
     Raises:
         ConfigError: The file holds no such flows. The message names the line (CSV) or the row (Parquet).
@@ -63,7 +65,8 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> P
         back, lambda k: f"{where(k)}: the time {times[k]:g} ns is before that of the flow above, {times[k - 1]:g} ns"
     )
     sizes = numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
-    kinds = numbers("class", 0, 2**31 - 1, "a class, a whole number from 0") if "class" in columns else np.zeros(count)
+    most, fits = (classes - 1, f"one of the {classes} traffic classes, 0 to {classes - 1}") if classes else _ANY_CLASS
+    kinds = numbers("class", 0, most, fits) if "class" in columns else np.zeros(count)
     _refuse(sizes % 1 != 0, lambda k: f"{where(k)}: bytes '{columns['bytes'][k]}' is not a whole number")
     _refuse(kinds % 1 != 0, lambda k: f"{where(k)}: class '{columns['class'][k]}' is not a whole number")
     source, destination = terminals("source"), terminals("destination")

@@ -47,6 +47,9 @@ class Simulation(_core.Simulation):
 
             `congestion_control` names a control of the network interfaces; the default is `none`.
 
+            `router={"classes": {name: {...}}}` defines traffic classes with the parameters of
+            `registered("traffic_class")`, and `workload={"classes": {...}}` gives them to messages.
+
             `failures` lists the links, routers and terminals out of use; `registered("failures")` lists its keys.
             A key that takes several names accepts a comma-separated string or a list.
 
@@ -233,7 +236,9 @@ def _with_objects(config: Any) -> Any:
     if traffic.get("name") == "flows" and traffic.get("file"):
         if traffic.get("sizes", "packets") != "packets":
             raise ConfigError("traffic.flows: both a file and sizes are given; give one of them")
-        traffic["flows"] = read_flow_file(traffic["file"], _graph(config))
+        router = config.get("router")
+        classes = router.get("classes", {}) if isinstance(router, Mapping) else {}
+        traffic["flows"] = read_flow_file(traffic["file"], _graph(config), len(classes))
     if routing.get("name") == "table":
         if routing.get("file"):
             if "table" in routing:

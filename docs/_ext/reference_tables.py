@@ -180,6 +180,8 @@ def routers() -> str:
         + presets("router")
         + "\n## `vc_router`\n\n"
         + parameters(registered("router")["vc_router"]["params"])
+        + "\n## Traffic classes\n\n`router.classes` maps the name of each [traffic class](../traffic_classes.md) to "
+        "these keys.\n\n" + parameters(registered("traffic_class")["traffic_class"]["params"])
     )
 
 

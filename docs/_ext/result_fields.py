@@ -122,6 +122,12 @@ FIELDS: list[tuple[str, str]] = [
         "with a workload: `jobs`, and `wait_ns_per_packet` and `stall_ns_per_packet` by victim and culprit, see "
         "[workloads](../workloads.md)",
     ),
+    (
+        "classes",
+        "with [traffic classes](../traffic_classes.md): of each class the packets delivered in the window, "
+        "`accepted_load` and latencies",
+    ),
+    ("class_blame", "with traffic classes and a workload: the delays of `blame` between classes"),
     ("mapping", "with `workload.placement=mapped`: dilation, busiest channel and time of the mapping"),
     ("system_throughput_gb_per_ms", "bytes received by all jobs over the time from the first start to the last finish"),
 ]

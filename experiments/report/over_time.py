@@ -68,9 +68,14 @@ def first_shown(runs: Sequence[Run]) -> int:
     return max(range(len(runs)), key=lambda i: order(runs[i]))
 
 
-def delays(run: Run) -> dict[str, Any] | None:
+def by_class(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The traffic classes of a result in the place of its jobs; empty without their account."""
+    return {"blame": result["class_blame"], "jobs": result["classes"]} if result.get("class_blame") else {}
+
+
+def delays(result: Mapping[str, Any]) -> dict[str, Any] | None:
     """The parts of each job's mean latency, and the delays of each pair of jobs; None without this account."""
-    blame, parts = run.result.get("blame"), decomposition(run.result)
+    blame, parts = result.get("blame"), decomposition(result)
     if not blame or parts is None:
         return None
     longest = max((sum(own.values()) for own in parts.values()), default=0.0)

@@ -20,7 +20,7 @@ from ..results.files import RESULT_FILE
 from ..table_quality.one_table import KIND
 from ..templates import template
 from .again import simulate_again
-from .over_time import PARTS, delays, first_shown, over_time
+from .over_time import PARTS, by_class, delays, first_shown, over_time
 from .pictures import curves, pictures
 from .runs import Run, Settings, runs_of, table
 from .slowdown import matrices, slowdowns
@@ -91,7 +91,9 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
     columns, rows = table(runs, settings, ratios)
     (timed, networks), shown = over_time(runs, labels), list(curves(runs))
     first = labels[first_shown(runs)] if runs else ""
-    blame = [(label, found) for run, label in zip(runs, labels, strict=True) if (found := delays(run))]
+    accounts = [(label, run.result) for run, label in zip(runs, labels, strict=True)]
+    accounts += [(f"{label}, by traffic class", by_class(result)) for label, result in accounts]
+    blame = [(label, found) for label, result in accounts if (found := delays(result))]
     content: dict[str, Any] = {
         # The page draws the sweep itself.
         "figures": pictures([path for path in figures if not (shown and path.stem == _SWEEP)]),

@@ -23,7 +23,7 @@ Kind = Literal["gathered", "labelled"]
 
 _VERSION_KEY, _KIND_KEY = b"flitgym.rows.version", b"flitgym.rows.kind"
 # Parts of a result that become no columns: lists, free-form facts, and the core's copy of the configuration.
-_NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums", "core_config"}
+_NOT_COLUMNS = {"facts", "rounding", "files", "blame", "class_blame", "checksum", "checksums", "core_config"}
 PORT_BUFFER = "port_input_buffer_flits"  # a column: flits of all input buffers of a port
 _NOT_OF_RUN = "plot"  # the section of a configuration that does not affect the run
 

@@ -142,6 +142,7 @@ def simulated(
         "simulated_ns": simulation.time_ns,
         "changes_ns": simulation.changes_ns(),
         "jobs": {},  # a workload overrides it
+        **class_numbers(simulation),
         **numbers,
         "build_cpu_seconds": build_cpu_seconds,
         "peak_rss_mb": _peak_mb(),
@@ -157,6 +158,14 @@ def simulated(
     }
     result["warnings"] = cautions(config, result)
     return result, tables, simulation
+
+
+def class_numbers(simulation: Simulation) -> dict[str, Any]:
+    """The field `classes` of a result, if there are traffic classes: the packets of the window by class."""
+    facts, window = simulation.facts(), simulation.statistics()["window_cycles"]
+    most = window * facts["terminals"] / facts["flit_cycles"]  # flits of all terminals
+    numbers = {own.pop("name"): own | {"accepted_load": own["flits"] / most} for own in simulation.classes()}
+    return {"classes": numbers} if numbers else {}
 
 
 def _live(simulation: Simulation, config: Config, report: Report) -> Report:

@@ -101,7 +101,7 @@ def run_workload(
     counted = bytes_of_jobs(config)[: 1 if limits.target_only else None]
     timing, frames = _advance(simulation, limits, lambda phase: report(phase, _part(simulation, config, counted)))
 
-    jobs, blame = simulation.jobs(), simulation.blame()
+    jobs, classes, blame = simulation.jobs(), simulation.classes(), simulation.blame()
     names = [job["name"] for job in jobs]
     tables: dict[str, Columns] = {"ranks": rank_table(simulation, jobs)}
     tables["channels"] = channel_table(simulation, blame, names)
@@ -120,6 +120,7 @@ def run_workload(
         "stuck": None if limits.done(simulation) else _unfinished(simulation, workload["max_ns"]),
         "jobs": {job["name"]: job_numbers(job) for job in jobs},
         "blame": blame_numbers(jobs, blame),
+        **({"class_blame": blame_numbers(classes, simulation.blame(by_class=True))} if classes else {}),
         "mapping": simulation.mapping(),  # of workload.placement=mapped
         "system_throughput_gb_per_ms": system_throughput(jobs, simulation.time_ns),
     }, tables
@@ -195,7 +196,7 @@ def job_numbers(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) -> dict[str, Any] | None:
-    """The delays that jobs cause each other over all channels: ns per packet of a job (row) due to a job (column).
+    """The delays that jobs (or traffic classes) cause each other: ns per packet of one (row) due to another (column).
 
     None if the core did not keep the account (`workload.blame=false`).
     """

@@ -36,6 +36,7 @@ py::dict facts(const Simulation& sim) {
   d["radix"] = net.radix;
   d["groups"] = net.groups;
   d["vcs"] = net.vcs;
+  d["buffer_flits_per_port"] = net.vcs * (net.router.input_depth + net.router.output_depth);
   d["vc_classes"] = net.routing_facts.classes;
   d["max_hops"] = net.routing_facts.max_hops;
   u64 channels = 0;

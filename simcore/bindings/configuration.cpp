@@ -85,7 +85,8 @@ JobSection to_job(const py::handle& given) {
   return job;
 }
 
-// Format: {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
+// Format: {parameters, 'classes': {rule: class}, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals',
+// parameters of the motif}]}
 WorkloadSection to_workload(const py::object& given) {
   const py::dict values = to_mapping("workload", given).attr("copy")();
   WorkloadSection section;
@@ -93,8 +94,23 @@ WorkloadSection to_workload(const py::object& given) {
   if (!is_list(jobs) || py::len(jobs) == 0)
     throw ConfigError("workload.jobs: " + shown(jobs) + " is not a list of at least one job");
   for (const py::handle& job : jobs) section.jobs.push_back(to_job(job));
+  if (values.contains("classes"))
+    for (const auto& [rule, name] : to_mapping("workload.classes", values.attr("pop")("classes")))
+      section.classes.emplace_back(to_text("workload.classes", py::str(rule)),
+                                   to_text("workload.classes", py::str(name)));
   section.values = to_values("workload", values);
   return section;
+}
+
+// Moves router.classes to the configuration. Each class has a name and parameters.
+void take_classes(const py::dict& config, std::vector<Section>& classes) {
+  if (!config.contains("router") || !py::isinstance<py::dict>(config["router"])) return;
+  const py::dict values = config["router"].attr("copy")();
+  for (const auto& [key, given] : to_mapping("router.classes", values.attr("pop")("classes", py::dict()))) {
+    const std::string name = to_text("router.classes", py::str(key));
+    classes.push_back({name, to_values("router.classes." + name, given)});
+  }
+  config["router"] = values;
 }
 
 // Moves an object from the parameters of a section to the configuration, because a Value cannot hold it.
@@ -157,6 +173,7 @@ Config to_config(const py::object& mapping) {
   take_object(given, "routing", "demand", config.demand);
   take_object(given, "traffic", "matrix", config.traffic_matrix);
   take_object(given, "traffic", "flows", config.flows);
+  take_classes(given, config.classes);
   config.router.name = "vc_router";
   take_section(given, "topology", config.topology);
   take_section(given, "router", config.router);
@@ -199,6 +216,11 @@ py::dict from_section(const Section& section) {
 py::dict from_config(const Config& config) {
   py::dict d("topology"_a = from_section(config.topology), "router"_a = from_section(config.router),
              "routing"_a = from_section(config.routing));
+  if (!config.classes.empty()) {
+    py::dict classes;
+    for (const Section& one : config.classes) classes[py::str(one.name)] = from_values(one.values);
+    d["router"]["classes"] = classes;
+  }
   if (config.workload.jobs.empty()) {
     d["traffic"] = from_section(config.traffic);
   } else {
@@ -211,6 +233,9 @@ py::dict from_config(const Config& config) {
     }
     py::dict workload = from_values(config.workload.values);
     workload["jobs"] = jobs;
+    py::dict classes;
+    for (const auto& [rule, name] : config.workload.classes) classes[py::str(rule)] = name;
+    if (!config.workload.classes.empty()) workload["classes"] = classes;
     d["workload"] = workload;
   }
   if (!config.congestion_control.name.empty()) d["congestion_control"] = from_section(config.congestion_control);

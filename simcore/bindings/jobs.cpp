@@ -5,6 +5,7 @@
 #include "exclusive.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/stats.hpp"
+#include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
 namespace {
@@ -125,25 +126,33 @@ py::dict job_series(Simulation& sim) {
   return columns(rows);
 }
 
-// Flits per job on each channel, and the delays between jobs there. Rows as in channels().
+// Flits per job (by_class: per traffic class) on each channel, and the delays between jobs there. Rows as in
+// channels().
 //   flits [channels, jobs]; stall_ns [channels, jobs]: time stalled while the job had packets there;
 //   wait_packet_ns, stall_packet_ns [channels, victim, culprit]
-py::dict blame(Simulation& sim) {
+py::dict blame(Simulation& sim, bool by_class) {
   const Network& net = sim.network();
   const State& s = sim.state();
-  const std::size_t jobs = net.accounted_jobs;
+  const std::size_t accounts = net.accounted_jobs, classes = net.accounts_per_job;
+  const std::size_t jobs = by_class ? std::min(accounts, classes) : accounts / classes;
+  const auto group = [&](std::size_t account) { return by_class ? account % classes : account / classes; };
   std::vector<u64> flits;
   std::vector<double> stall, wait, stalled;
   std::size_t channels = 0;
   for (u32 p = 0; jobs && p < net.router_ports; p++) {
     if (net.channels[p].peer == kNone) continue;
-    channels++;
-    for (std::size_t v = p * jobs; v < (p + 1) * jobs; v++) {
-      flits.push_back(s.job_flits[v]);
-      stall.push_back(static_cast<double>(s.job_stall[v]) * net.cycle_ns);
-      for (std::size_t c = v * jobs; c < (v + 1) * jobs; c++) {
-        wait.push_back(static_cast<double>(s.wait_blame[c]) * net.cycle_ns);
-        stalled.push_back(s.stall_blame[c] * net.cycle_ns);
+    const std::size_t first = channels++ * jobs;
+    flits.resize(first + jobs);
+    stall.resize(first + jobs);
+    wait.resize((first + jobs) * jobs);
+    stalled.resize((first + jobs) * jobs);
+    for (std::size_t v = 0; v < accounts; v++) {
+      const std::size_t row = first + group(v), from = p * accounts + v;
+      flits[row] += s.job_flits[from];
+      stall[row] = std::max(stall[row], static_cast<double>(s.job_stall[from]) * net.cycle_ns);
+      for (std::size_t c = 0; c < accounts; c++) {
+        wait[row * jobs + group(c)] += static_cast<double>(s.wait_blame[from * accounts + c]) * net.cycle_ns;
+        stalled[row * jobs + group(c)] += s.stall_blame[from * accounts + c] * net.cycle_ns;
       }
     }
   }
@@ -151,6 +160,31 @@ py::dict blame(Simulation& sim) {
   return py::dict("flits"_a = copied(flits, channels, jobs), "stall_ns"_a = copied(stall, channels, jobs),
                   "wait_packet_ns"_a = py::array(pairs, wait.data()),
                   "stall_packet_ns"_a = py::array(pairs, stalled.data()));
+}
+
+// The traffic classes in the measuring window.
+py::list classes(Simulation& sim) {
+  const Network& net = sim.network();
+  py::list out;
+  if (!net.classes) return out;
+  const u32 count = class_count(net);
+  for (u32 c = 0; c < count; c++) {
+    double sums[kClassSums] = {};
+    std::vector<u32> bins(kHistogramBins);
+    for (u32 row = c; row < net.partitions() * count; row += count) {
+      const double* const own = net.classes->sums.of(sim.state()) + row * kClassSums;
+      for (u32 k = 0; k < kClassSums; k++) sums[k] = k + 1 < kClassSums ? sums[k] + own[k] : std::max(sums[k], own[k]);
+      const u32* const more = net.classes->histograms.of(sim.state()) + std::size_t{row} * kHistogramBins;
+      for (u32 bin = 0; bin < kHistogramBins; bin++) bins[bin] += more[bin];
+    }
+    const auto packets = static_cast<u64>(sums[0]);
+    py::dict d("name"_a = net.classes->all[c].name, "packets"_a = packets, "flits"_a = static_cast<u64>(sums[1]));
+    d["hops_mean"] = packets ? std::optional(sums[2] / sums[0]) : std::nullopt;
+    add_latencies(d, "packet_latency", bins.data(), net.cycle_ns, static_cast<u64>(sums[3]), static_cast<u64>(sums[4]),
+                  net.cycle_ns, packets);
+    out.append(d);
+  }
+  return out;
 }
 
 struct FlowRow {
@@ -200,5 +234,8 @@ void bind_jobs(PySimulation& simulation) {
                           late_packets, "late_packets", reorder_distance, "reorder_distance", held_packets,
                           "held_packets");
   simulation.def("flows", alone(flows));
-  simulation.def("jobs", alone(jobs)).def("job_series", alone(job_series)).def("blame", alone(blame));
+  simulation.def("jobs", alone(jobs))
+      .def("job_series", alone(job_series))
+      .def("blame", alone(blame), "by_class"_a = false)
+      .def("classes", alone(classes));
 }

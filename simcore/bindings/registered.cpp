@@ -7,6 +7,7 @@
 #include "simcore/control.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/tables/engine.hpp"
+#include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
 namespace {
@@ -133,14 +134,15 @@ py::dict registered(const std::string& kind) {
   if (kind == "workload")
     return one("workload", "jobs that share the network, with their placement, hosts and packets", workload_params());
   if (kind == "failures") return one("failures", "links, routers and terminals that are out of use", failure_params());
+  if (kind == "traffic_class") return one("traffic_class", "each entry of router.classes", class_params());
   if (kind == "record") return one("record", "decisions of the routing as transitions", record_params());
   if (kind == "router")
     return one("vc_router",
                "virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup",
                router_params());
-  const std::vector<std::string> kinds = {"topology", "router",   "routing",     "traffic", "congestion_control",
-                                          "motif",    "workload", "observation", "reward",  "relation",
-                                          "failures", "engine",   "record"};
+  const std::vector<std::string> kinds = {"topology", "router",   "routing",     "traffic",      "congestion_control",
+                                          "motif",    "workload", "observation", "reward",       "relation",
+                                          "failures", "engine",   "record",      "traffic_class"};
   throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) +
                     "; valid kinds: " + join(kinds));
 }

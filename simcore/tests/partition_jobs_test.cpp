@@ -80,6 +80,10 @@ std::vector<Case> cases() {
       {everyone(31), motif("lu", waves)});
   add("valiant_router hpdc21 flows and ur", hpdc21(), "valiant_router", {{"nic_order", "packet"}},
       {given("flows", std::make_shared<SomeFlows>(24)), motif("ur", random)});
+  Config shared = all[1].config;
+  shared.classes = {{"high", {{"priority", 1}}}, {"low", {{"share", 0.1}, {"limit", 0.7}}}};
+  shared.workload.classes = {{"control", "high"}, {"ur", "low"}, {"below_5000", "high"}};
+  all.push_back({"classes of messages", shared});
   Config decided = all.front().config;
   decided.routing = {"policy", {{"observation", "relative_use+path"}, {"temperature", 1.0}}};
   all.push_back({"policy sc22 fft3d and halo3d", decided});

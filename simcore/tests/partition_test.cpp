@@ -58,6 +58,11 @@ std::vector<Case> cases() {
     held.congestion_control = {control, {{"flows", 20}}};
     add(std::string("dragonfly with ") + control, held);
   }
+  for (const auto& [router, values] : {std::pair{"input_queued", input_queued()}, {"sc22", packet_crossbar(sc22())}}) {
+    Config shared = config(small_network(), values, {"par", {}}, mixed_sizes);
+    shared.classes = {{"high", {{"priority", 1}, {"sources", 0.3}}}, {"bulk", {{"share", 0.2}, {"limit", 0.6}}}};
+    add(std::string("dragonfly with classes ") + router, shared);
+  }
   Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
   failing.failures = {{"events", "0.05@1000-2500,0.05@1801"}};
   add("dragonfly with links that go down and up", failing);

@@ -18,6 +18,7 @@ PRESETS = [
 def test_every_registered_name_is_an_option_with_the_core_s_defaults(kind: str, name: str) -> None:
     section = compose([f"{kind}={name}"])[kind]
     expected = {key: spec["default"] for key, spec in registered(kind)[name]["params"].items()}
+    expected |= {"classes": {}} if kind == "router" else {}
     assert OmegaConf.to_container(section) == {"name": name, **expected}
 
 

@@ -93,7 +93,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
         [
             *("router=sc22", "routing=q_adaptive", "workload=pair", "workload.target=ur", "workload.background=lu"),
             *("workload.scale=0.01", "workload.size_scale=0.1", "workload.ranks_per_node=2"),
-            *("workload.series_interval_ns=1000", "workload.map_interval_ns=1000"),
+            *("workload.series_interval_ns=1000", "workload.map_interval_ns=1000", "workload.classes={lu: high}"),
         ],
         [
             "routing=minimal",

@@ -29,8 +29,9 @@ struct ActiveOp {
   u32 waits;              // number of operations that this operation waits for
   u32 first_edge, edges;  // operations that wait for this operation, in Hosts::edges
   u32 rank;
-  u32 next;  // next operation in the list of posted receives
-  u16 kind;  // OpKind
+  u32 next;       // next operation in the list of posted receives
+  u8 kind;        // OpKind
+  u8 collective;  // 1: part of a collective; only with traffic classes
   u8 cpu, nic;
   u16 running;
   u16 early;  // without a network: 1 + processor whose successors are released before this operation ends; 0: none
@@ -56,7 +57,7 @@ struct Message {
   Cycle handed;  // time at which the NIC got the present transfer
   u32 next;      // next message in its list: an outbox, incoming messages of a pair, or unexpected messages
   u32 number;    // number of the present transfer; see Pair
-  u8 transfer, reserved, cpu, nic;  // cpu, nic: those of the send; the receiver uses the same numbers
+  u8 transfer, collective, cpu, nic;  // cpu, nic: those of the send; the receiver uses the same numbers
 };
 static_assert(sizeof(Message) == 64);
 

@@ -34,6 +34,7 @@ struct Packet;
 struct Workload;
 struct Seam;
 struct Control;
+struct TrafficClasses;
 struct Demand;
 namespace tables {
 struct ForwardingTable;
@@ -215,7 +216,7 @@ struct RouterParams {
   // A packet holds the crossbar from head to tail, so its flits stay contiguous (src/core/stage/train.hpp).
   bool packet_crossbar;
   bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/core/stage/follow.hpp)
-  u32 injection_vcs;        // a NIC uses the VCs below this number
+  u32 injection_vcs;        // a NIC uses the VCs below this number, of each traffic class
   bool latency_from_nic;    // packet latency starts at the NIC; false: at generation
   bool keep_backlog;        // a full NIC delays generations; false: it loses them
   bool multi_cycle_switch;  // a crossbar port or (without output buffers) a channel is busy for more than one cycle
@@ -285,11 +286,14 @@ struct Network {
   std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table
   u64 table_digest = 0;                                        // of given_table, set by that routing
   std::shared_ptr<const Demand> given_demand;
-  std::shared_ptr<const Demand> given_traffic;  // from the configuration, for traffic=matrix
-  std::shared_ptr<const Seam> seam;             // null: no agent decides
-  std::shared_ptr<const Workload> workload;     // null: synthetic traffic
-  std::shared_ptr<const Control> control;       // of the NICs; null: they send whenever they have room
-  u32 accounted_jobs = 0;  // number of jobs whose use of channels is accounted (src/core/hosts/blame.hpp)
+  std::shared_ptr<const Demand> given_traffic;    // from the configuration, for traffic=matrix
+  std::shared_ptr<const Seam> seam;               // null: no agent decides
+  std::shared_ptr<const Workload> workload;       // null: synthetic traffic
+  std::shared_ptr<const Control> control;         // of the NICs; null: they send whenever they have room
+  std::shared_ptr<const TrafficClasses> classes;  // null: all packets are alike
+  u32 class_vcs = 0;                              // VCs of a traffic class; without classes, all VCs
+  // Accounts of the use of channels: one per job and traffic class (src/core/hosts/blame.hpp); 0: none.
+  u32 accounted_jobs = 0, accounts_per_job = 1;
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;           // topology and parameters, which a saved Q-table must match
   std::string identity;              // whole configuration, which a snapshot must match

@@ -38,7 +38,8 @@ struct JobSection {
 
 struct WorkloadSection {
   Values values;
-  std::vector<JobSection> jobs;  // empty: synthetic traffic
+  std::vector<JobSection> jobs;                                   // empty: synthetic traffic
+  std::vector<std::pair<std::string, std::string>> classes = {};  // message rule and traffic class, in order
 };
 
 inline constexpr u64 kMostPartitions = 1024;  // a partition has its own histograms, wheels and delay lines, some 50 KB
@@ -59,6 +60,7 @@ struct Config {
   std::shared_ptr<const Demand> traffic_matrix = {};  // for traffic=matrix
   std::shared_ptr<const Program> flows = {};          // for traffic=flows, from a file
   Section congestion_control = {};                    // without a name: none
+  std::vector<Section> classes = {};                  // router.classes (traffic_classes.hpp)
   std::optional<Values> record = {};                  // records the decisions of the routing (record_params())
 };
 

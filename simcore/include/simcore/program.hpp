@@ -23,8 +23,9 @@ struct Op {  // 24 bytes
   u32 peer;  // rank of the same job; a receive may take kAnySource
   i32 tag;   // a receive may take kAnyTag
   OpKind kind;
-  u8 cpu, nic;  // processor and network interface of the rank (GOAL's `cpu` and `nic`)
-  u8 reserved[5];
+  u8 cpu, nic;      // processor and network interface of the rank (GOAL's `cpu` and `nic`)
+  bool collective;  // part of a collective of a motif
+  u8 reserved[4];
 };
 static_assert(sizeof(Op) == 24);
 
@@ -43,9 +44,9 @@ struct Block {
     ops.push_back(op);
     return static_cast<u32>(ops.size()) - 1;
   }
-  u32 calc(u64 ns, u8 cpu = 0) { return add({ns, 0, 0, OpKind::kCalc, cpu, 0, {}}); }
-  u32 send(u32 to, u64 bytes, i32 tag = 0) { return add({bytes, to, tag, OpKind::kSend, 0, 0, {}}); }
-  u32 receive(u32 from, u64 bytes, i32 tag = 0) { return add({bytes, from, tag, OpKind::kReceive, 0, 0, {}}); }
+  u32 calc(u64 ns, u8 cpu = 0) { return add({ns, 0, 0, OpKind::kCalc, cpu, 0, false, {}}); }
+  u32 send(u32 to, u64 bytes, i32 tag = 0) { return add({bytes, to, tag, OpKind::kSend, 0, 0, false, {}}); }
+  u32 receive(u32 from, u64 bytes, i32 tag = 0) { return add({bytes, from, tag, OpKind::kReceive, 0, 0, false, {}}); }
   void require(u32 after, u32 before, bool on_start = false) { dependencies.push_back({before, after, on_start}); }
 };
 

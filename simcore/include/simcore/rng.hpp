@@ -73,6 +73,7 @@ enum : u64 {
   kDrawRecord = 49,        // whether an agent's decisions for the packet are recorded
   kDrawDirection = 50,     // a bit per dimension: direction around a ring if both are equally long
   kDrawPeriod = 51,        // lengths of bursts and pauses: 2 counters
+  kDrawClass = 53,         // traffic class of a terminal
   kDrawFlow = 1024,        // incast: receiver and senders
   kDrawGap = u64{1} << 32  // time to the next generation, one per load step
 };

@@ -41,7 +41,7 @@ struct Packet {             // 32 bytes that every hop reads
   u8 nonminimal;  // 1: has taken or takes a non-minimal path
   u8 job;         // number of the job in a workload
   u8 marked;      // 1: it met a long queue (congestion control)
-  u8 reserved;    // explicit padding, because every byte is hashed
+  u8 traffic_class;
   // For packets that keep together (src/core/stage/train.hpp): cycle in which the tail reaches the buffer that the head
   // is in now.
   Cycle tail;
@@ -128,7 +128,7 @@ struct FlitEvent {
 };
 struct CreditEvent {
   u32 vc;          // output VC
-  u16 flits, job;  // slots that became free, and the job of the flits that left them
+  u16 flits, job;  // slots that became free, and the account (account_of) of the flits that left them
 };
 struct FeedbackEvent {
   u32 port, row;  // upstream output port, and row of its router's table
@@ -302,7 +302,7 @@ using Memories = std::vector<Memory>;
   X(std::vector<Rank>, ranks)                  /* [ranks] */                                                           \
   X(std::vector<u64>, cpu_free)                /* [ranks, cpus] time from which the processor is free, ps */           \
   X(std::vector<u64>, nic_free)                /* [ranks, nics, 2] the same for sending and receiving (LogGOPS) */     \
-  X(std::vector<Outbox>, outboxes)             /* [terminals] */                                                       \
+  X(std::vector<Outbox>, outboxes)             /* [terminals, traffic classes] */                                      \
   X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                    \
   X(std::vector<u64>, job_flits)               /* [router_ports, jobs] flits sent on the channel in the window */      \
   X(std::vector<u32>, job_queued) /* [router_ports << vc_shift, jobs] packets in this input VC, and in the NIC that    \

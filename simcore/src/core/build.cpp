@@ -23,6 +23,7 @@
 #include "simcore/routing/relation.hpp"
 #include "simcore/state.hpp"
 #include "simcore/traffic/demand.hpp"
+#include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
 namespace flitgym {
@@ -129,10 +130,18 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
 
   // On a single router, a routing needs no VC class, but terminals still need a VC.
   const u32 needed = std::max(1u, net.routing_facts.classes), given = router.count("vcs");
-  net.vcs = given == 0 ? needed : given;
-  if (net.vcs < needed)
+  net.class_vcs = given == 0 ? needed : given;
+  net.vcs = net.class_vcs * class_count(net);
+  if (net.class_vcs < needed)
     throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name +
                       ", which needs " + std::to_string(needed) + " to be free of deadlock");
+  if (net.class_vcs % needed > 0 && net.classes)
+    throw ConfigError("router.vcs: " + std::to_string(given) + "; with router.classes, use a multiple of the " +
+                      std::to_string(needed) + " VCs that routing." + spec.name + " needs");
+  if (net.vcs > kMaxVcs && net.class_vcs <= kMaxVcs)
+    throw ConfigError("router.classes: " + std::to_string(class_count(net)) + " classes with " +
+                      std::to_string(net.class_vcs) + " VCs each need " + std::to_string(net.vcs) +
+                      " VCs; the core supports at most " + std::to_string(kMaxVcs));
   if (net.vcs > kMaxVcs)
     throw ConfigError(
         (given == 0
@@ -150,10 +159,10 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
                       "routing." +
                       spec.name + "; use with_switch");
   const u32 injection = router.count("injection_vcs");
-  if (injection > net.vcs)
+  if (injection > net.class_vcs)
     throw ConfigError("router.injection_vcs: " + std::to_string(injection) + "; a port has only " +
-                      std::to_string(net.vcs) + " VCs");
-  net.router.injection_vcs = injection ? injection : net.vcs;
+                      std::to_string(net.class_vcs) + " VCs" + (net.classes ? " of a traffic class" : ""));
+  net.router.injection_vcs = injection ? injection : net.class_vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
   divide_buffers(router, net);
   keep_sensed(net);
@@ -171,7 +180,8 @@ void choose_workload(const WorkloadSection& section, const std::string& kind, co
   net.gap_scale = {0};
   net.gap_fixed = {~u64{0}};
   // Without a simulated network, other jobs cause no delay.
-  net.accounted_jobs = workload->blame && workload->host.network ? workload->job_count() : 0;
+  net.accounts_per_job = class_count(net);
+  net.accounted_jobs = workload->blame && workload->host.network ? workload->job_count() * class_count(net) : 0;
   net.workload = workload;
   if (workload->flows) need_flights(net);  // for ideal times
 }
@@ -279,6 +289,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   time_channels(router, *net);
   size_router(router, *net);
   make_graphs(outages, *net);
+  const auto classes = read_classes(config, *net);
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) {
     if (const auto flows = choose_traffic(config, router, *net)) choose_flows(flows, router, *net);
@@ -291,6 +302,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   choose_control(config, *net);
   if (config.record) build_witness(*config.record, *net);
   choose_partitions(*net, config.partitions, config.threads);
+  if (classes) finish_classes(config, *classes, *net);
   // The identity is everything that determines the course of a run; a snapshot must match it.
   for (const Section* section :
        {&net->config.topology, &net->config.router, &net->config.routing, &net->config.traffic}) {
@@ -313,6 +325,12 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
       net->identity += " " + key + "=" + to_string(value);
     net->identity += '\n';
   }
+  for (const Section& one : net->config.classes) {
+    net->identity += "class " + one.name;
+    for (const auto& [key, value] : one.values) net->identity += " " + key + "=" + to_string(value);
+    net->identity += '\n';
+  }
+  for (const auto& [rule, name] : net->config.workload.classes) net->identity += rule + ": " + name + '\n';
   if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;

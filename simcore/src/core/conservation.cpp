@@ -3,6 +3,7 @@
 #include "core/stage/follow.hpp"
 #include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
+#include "simcore/traffic_classes.hpp"
 
 namespace flitgym {
 
@@ -70,6 +71,12 @@ void check_conservation(const Network& net, const State& s) {
          std::to_string(sums.flits_in_network) + " were accepted and not ejected");
   if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network)
     fail("flits in differ from flits out plus flits in flight");
+
+  for (std::size_t v = 0; net.classes && v < s.output_vcs.size(); v++)  // packets stay in the VCs of their class
+    for (const Flit front : {s.output_vcs[v].front, v < s.input_vcs.size() ? s.input_vcs[v].front : kNone})
+      if (front != kNone &&
+          s.packets[packet_of(front)].traffic_class != class_of_vc(net, net.vc_of(static_cast<u32>(v))))
+        fail("a packet is in a VC of another traffic class");
 
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone || net.accepts_all(p)) continue;

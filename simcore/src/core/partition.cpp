@@ -7,6 +7,7 @@
 #include "core/stage/acknowledgement.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
+#include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
 namespace flitgym {
@@ -195,7 +196,7 @@ u64 packets_of_window(const Network& net, u32 terminals) {
   for (u32 t = 0; t < net.terminals && !net.own_links.empty(); t++)
     flit_cycles = std::min(flit_cycles, net.channels[net.nic(t)].flit_cycles);
   const u64 sent = net.lookahead / flit_cycles + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
-            taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
+            taken = (net.router.nic_depth * class_count(net) + sent + beginning) / net.least_packet_flits + 1;
   const auto in_rounds = [](const Pattern& p) { return p.round_size != nullptr; };
   // A source that waits for acknowledgements may fill its NIC in one cycle.
   if (net.workload || net.control || std::any_of(net.patterns.begin(), net.patterns.end(), in_rounds))

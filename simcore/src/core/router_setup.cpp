@@ -40,10 +40,12 @@ const std::vector<ParamSpec>& router_params() {
           "size of all input buffers and output queues of a port, divided equally among its VCs; input_buffer_flits "
           "and output_buffer_flits then only give the ratio of the two; 0 = these sizes themselves"),
       integer("nic_buffer_flits", 32, 0, 65535, "flits",
-              "size of the output buffer of each network interface; 0 = room for a packet, so packets leave in order"),
+              "size of the output buffer of each network interface, for each traffic class; 0 = room for a packet, so "
+              "packets leave in order"),
       integer("injection_vcs", 1, 0, kMaxVcs, "",
-              "number of VCs over which a network interface spreads its packets; 0 = all"),
-      integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
+              "number of VCs over which a network interface spreads its packets, of each traffic class; 0 = all"),
+      integer("vcs", 0, 0, kMaxVcs, "",
+              "virtual channels per port, of each traffic class; 0 = as many as the routing needs"),
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"},
              "a head advances when the next buffer has room for the whole packet, or for one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age", "islip"},
@@ -178,6 +180,7 @@ void check_bubble(const std::string& size_key, const Network& net) {
     throw ConfigError(what +
                       " needs router.flow_control=virtual_cut_through: a buffer must have room for whole "
                       "packets; use dateline for wormhole");
+  if (net.classes) throw ConfigError(what + " cannot be combined with router.classes; use dateline");
   if (net.vcs != net.routing_facts.classes)
     throw ConfigError(what + " needs rings with one VC, but router.vcs is " + std::to_string(net.vcs) +
                       "; set it to 0 or 1, or use dateline");

@@ -6,6 +6,7 @@
 
 #include "simcore/control.hpp"
 #include "simcore/error.hpp"
+#include "simcore/traffic_classes.hpp"
 
 namespace flitgym {
 
@@ -157,6 +158,7 @@ void begin_window(const Network& net, State& s) {
     part.histogram_generation.assign(kHistogramBins, 0);
   }
   for (Acknowledgements& own : s.acknowledgements) own.totals = ControlTotals{};
+  if (net.classes) clear_class_sums(net, s);
   std::fill(s.job_flits.begin(), s.job_flits.end(), 0);
   std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
   std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);

@@ -11,6 +11,7 @@
 #include "simcore/limits.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/state.hpp"
+#include "simcore/traffic_classes.hpp"
 #include "workload/place.hpp"
 
 namespace flitgym {
@@ -262,9 +263,10 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
   if (w->job_count() > 255)
     throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs; valid are at most 255");
-  if (w->blame && w->job_count() > kMostAccountedJobs)
-    throw ConfigError("workload.blame: " + std::to_string(w->job_count()) + " jobs; blame supports at most " +
-                      std::to_string(kMostAccountedJobs) + " jobs; use workload.blame=false");
+  if (const u32 accounts = w->job_count() * class_count(net); w->blame && accounts > kMostAccountedJobs)
+    throw ConfigError("workload.blame: " + std::to_string(accounts) + (net.classes ? " jobs x classes" : " jobs") +
+                      "; blame supports at most " + std::to_string(kMostAccountedJobs) +
+                      " jobs; use workload.blame=false");
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
   if (params.boolean("message_matrix")) w->matrix = workload::declare_message_matrix(net, w->jobs);
   workload::place(section, params, net, *w);

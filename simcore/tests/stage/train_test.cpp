@@ -238,13 +238,15 @@ DEEP_TEST(trains_are_exact_under_traffic) {
   CHECK(forks > 200);
 }
 
-// Links fail and recover under load.
+// Links fail and recover under load, also with traffic classes.
 TEST(trains_are_exact_across_failures) {
   for (u32 scene = 0; scene < 6; scene++) {
     Config made = config(small_network(), random_router(scene + 1000, 6),
                          {one_of<std::string>(scene, 40, {"minimal", "ugal", "q_adaptive", "q_routing"}), {}},
                          {"uniform", {{"load", 0.5}, {"packet_bytes_max", bytes_of(6)}}}, scene);
     made.failures = {{"events", "0.05@150-320"}};
+    if (scene % 2)
+      made.classes = {{"high", {{"priority", 1}, {"sources", 0.4}}}, {"bulk", {{"share", 0.2}, {"limit", 0.7}}}};
     CHECK(in_lockstep(made, 420, "scene " + std::to_string(scene) + " " + made.routing.name).delivered > 100);
   }
 }

@@ -323,14 +323,14 @@ class RandomProgram {
     if (cpus_ > 1 && chance(4) && !program_->of[rank].back().ops.empty()) program_->of[rank].emplace_back();
     if (chance(60)) {
       const u64 ns = chance(10) ? 0 : chance(50) ? 1000 : 1 + below(30000);
-      add(rank, {ns, 0, 0, OpKind::kCalc, cpu(), 0, {}}, 0);
+      add(rank, {ns, 0, 0, OpKind::kCalc, cpu(), 0, false, {}}, 0);
       return 1;
     }
     // Each message has a unique tag, so it meets its own receive in any order of arrival. Some sizes are close to S, on
     // both sides.
     const u32 to = chance(3) ? rank : below(program_->ranks);
     const u64 size = chance(5) ? 0 : chance(10) ? model_.S - 50 + below(100) : 1 + below(600);
-    Op made{size, to, ++tag_, OpKind::kSend, cpu(), static_cast<u8>(below(kNics)), {}};
+    Op made{size, to, ++tag_, OpKind::kSend, cpu(), static_cast<u8>(below(kNics)), false, {}};
     add(rank, made, 0);
     made.kind = OpKind::kReceive;
     made.peer = chance(15) ? kAnySource : rank;

@@ -48,6 +48,13 @@ class Script {
   }
   // The processor of the rank that works for messages. Computations always occupy processor 0.
   void use_processor(u8 cpu) { cpu_ = cpu; }
+  // Marks the messages of a collective while it exists.
+  struct Collectively {
+    explicit Collectively(Script& script) : own(script), before(script.collective_) { own.collective_ = true; }
+    ~Collectively() { own.collective_ = before; }
+    Script& own;
+    const bool before;
+  };
 
  private:
   // Joins everything waited for, so that each of many successors names one predecessor.
@@ -59,6 +66,7 @@ class Script {
   }
   u32 message(u32 op) {
     block_.ops[op].cpu = cpu_;
+    block_.ops[op].collective = collective_;
     return op;
   }
   // The next operation depends on everything waited for since the previous one.
@@ -80,6 +88,7 @@ class Script {
   Block& block_;
   std::vector<u32> done_;
   u8 cpu_ = 0;
+  bool collective_ = false;
 };
 
 // A group of ranks of a job, in the order of the collective. `me` is the caller's position. Without a list the ranks

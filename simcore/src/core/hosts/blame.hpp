@@ -22,6 +22,9 @@ namespace flitgym::workload {
 
 void account_stall(const Frame& f, u32 port);  // charges the time up to now on a stalled channel
 
+// The index of a packet's account. Below, `job` is such an index.
+inline u32 account_of(const Network& net, const Packet& p) { return p.job * net.accounts_per_job + p.traffic_class; }
+
 // Calls work() with the number of jobs. Most studies have two jobs, for which it is a constant of the compiler. Work
 // for two jobs has no branch on the number of packets, because it cannot be predicted.
 template <class Work>
@@ -57,7 +60,7 @@ inline void count_queue(Frame& f, u32 input_vc, u32 output, i32 sign) {
 // The packet enters an input VC, or the NIC that fills it.
 inline void account_queued(Frame& f, u32 input_vc, u32 packet) {
   State& s = f.s;
-  const u32 jobs = f.net.accounted_jobs, job = s.packets[packet].job;
+  const u32 jobs = f.net.accounted_jobs, job = account_of(f.net, s.packets[packet]);
   s.job_queued[std::size_t{input_vc} * jobs + job]++;
   const InputVc& in = s.input_vcs[input_vc];
   if (!in.routed()) return;
@@ -71,7 +74,7 @@ inline void account_queued(Frame& f, u32 input_vc, u32 packet) {
 // Its tail has left the input VC. Ends the wait of the packets behind this one. This packet waits until its head is on
 // the channel.
 inline void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
-  f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
+  f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + account_of(f.net, f.s.packets[packet])]--;
   count_queue(f, input_vc, output, -1);
 }
 
@@ -80,7 +83,7 @@ inline __attribute__((always_inline)) void account_sent(Frame& f, u32 port, u32 
   const Network& net = f.net;
   State& s = f.s;
   if (net.is_nic(port)) return;
-  const u32 job = s.packets[packet_of(flit)].job;
+  const u32 job = account_of(net, s.packets[packet_of(flit)]);
   with_jobs(net, [&](auto jobs) __attribute__((always_inline)) {
     const std::size_t row = std::size_t{port} * jobs;
     const u32* const waiting = &s.job_waiting[row];

@@ -141,7 +141,8 @@ class Engine {
                           " ranks");
         peer += job.first_rank;
       }
-      ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, static_cast<u16>(op.kind), op.cpu, op.nic, 0, 0, i};
+      const auto kind = static_cast<u8>(op.kind), collective = static_cast<u8>(f_.net.classes && op.collective);
+      ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, kind, collective, op.cpu, op.nic, 0, 0, i};
     }
     // Lists the successors of each operation by counting sort.
     auto& end = f_.w.degrees;
@@ -306,7 +307,7 @@ class Engine {
         .next = kNone,
         .number = 0,
         .transfer = static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest),
-        .reserved = 0,
+        .collective = op.collective,
         .cpu = op.cpu,
         .nic = op.nic,
     };

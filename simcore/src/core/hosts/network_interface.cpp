@@ -13,6 +13,7 @@
 #include "core/stage/acknowledgement.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
+#include "simcore/traffic_classes.hpp"
 
 namespace flitgym::workload {
 
@@ -211,7 +212,7 @@ void hand_over(Frame& f, u32 id) {
   m.packets = wire_packets(w, m.bytes, transfer);
   m.handed = f.now;
   if (transfer == Transfer::kFlow && f.part.window.open) f.part.window.generated += m.packets;
-  Outbox& box = s.outboxes[terminal];
+  Outbox& box = s.outboxes[terminal * class_count(f.net) + class_of_message(f.net, m)];
   if (transfer == Transfer::kFetch && box.first != kNone) {
     m.next = box.first;  // a fetch overtakes waiting transfers and is not part of their order
     box.first = id;
@@ -223,13 +224,23 @@ void hand_over(Frame& f, u32 id) {
   fill_from_outbox(f, terminal);
 }
 
-void fill_from_outbox(Frame& f, u32 terminal) {
+namespace {
+
+// Each traffic class has its own outbox and its own room in the NIC.
+void fill_class(Frame& f, u32 terminal, u32 own_class) {
   const Workload& w = *f.net.workload;
   State& s = f.s;
-  Outbox& box = s.outboxes[terminal];
-  const Port& nic = s.ports[f.net.nic(terminal)];
+  Outbox& box = s.outboxes[terminal * class_count(f.net) + own_class];
+  const u32 nic = f.net.nic(terminal);
+  const auto queued = [&] {
+    if (!f.net.classes) return s.ports[nic].queued;
+    u32 flits = 0;
+    for (u32 vc = 0; vc < f.net.class_vcs; vc++)
+      flits += s.output_vcs[f.net.vc_id(nic, own_class * f.net.class_vcs + vc)].count;
+    return flits;
+  };
   // A quick exit, because this function runs for every flit that the NIC sends.
-  if (nic.queued + box.next_flits > f.net.router.nic_depth) return;
+  if (queued() + box.next_flits > f.net.router.nic_depth) return;
   Hosts& hosts = f.hosts();
   box.next_flits = 0;
   u32 held = 0, ahead = kNone;  // transfers that the congestion control holds; the transfer ahead of `id`
@@ -243,7 +254,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
       if (rest > 0 || all == 0) size = rest;
       flits = std::max(1u, (size + w.flit_bytes - 1) / w.flit_bytes);
     }
-    if (nic.queued + flits > f.net.router.nic_depth) {
+    if (queued() + flits > f.net.router.nic_depth) {
       box.next_flits = flits;
       return;
     }
@@ -261,7 +272,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     const u64 before = number * u64{w.packet_bytes};
     const u64 header = w.header_bytes[m.transfer];
     const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
-    const u32 packet = inject_packet(f, terminal, to, flits, m.handed, w.rank_job[m.source]);
+    const u32 packet = inject_packet(f, terminal, to, flits, m.handed, w.rank_job[m.source], own_class);
     if (packet >= s.payloads.size()) s.payloads.resize(packet + 1);
     if (w.shares_nics()) {
       if (packet >= s.packet_ranks.size()) s.packet_ranks.resize(packet + 1);
@@ -283,6 +294,12 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     ahead = kNone;
     id = box.first;
   }
+}
+
+}  // namespace
+
+void fill_from_outbox(Frame& f, u32 terminal) {
+  for (u32 c = 0; c < class_count(f.net); c++) fill_class(f, terminal, c);
 }
 
 // ---- out of the network ----

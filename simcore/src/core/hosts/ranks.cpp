@@ -3,6 +3,7 @@
 
 #include "core/hosts/engine.hpp"
 #include "core/hosts/host.hpp"
+#include "simcore/traffic_classes.hpp"
 
 namespace flitgym::workload {
 
@@ -13,7 +14,7 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
   make(s.nic_free, std::size_t{w.ranks()} * w.nics * 2, u64{0});
   if (w.host.kind == HostKind::kLogGops)
     make(s.host_queues, std::size_t{w.ranks()} * (w.cpus + 2 * w.nics), HostQueue{});
-  make(s.outboxes, net.terminals, Outbox{kNone, kNone, 0});
+  make(s.outboxes, std::size_t{net.terminals} * class_count(net), Outbox{kNone, kNone, 0});
   if (w.has_links()) make(s.node_ports, w.ranks(), NodePort{});
   s.hosts.resize(net.partitions());
   for (Hosts& hosts : s.hosts) {

@@ -4,6 +4,7 @@
 
 #include "core/stage/stage.hpp"
 #include "simcore/graph.hpp"
+#include "simcore/traffic_classes.hpp"
 
 namespace flitgym {
 
@@ -53,13 +54,20 @@ void sent(Frame& f, u32 source, u32 destination, u32 flits) {
   if (c.spec->sent) c.spec->sent(c, flow, flits, f.now);
 }
 
-// The queue of a packet: the input VC that it leads, and the queue of the output port that it has chosen.
+// The queue of a packet: the input VC that it leads, and the queue of its traffic class at the output port that it has
+// chosen.
 void mark(const Network& net, State& s, const Batch& b) {
   const Control& c = *net.control;
   if (c.mark_flits == kNone) return;
   for (u32 i = 0; i < b.count; i++) {
     const u32 port = net.port(b.router[i], b.out_port[i]);
-    if (s.ports[port].queued + s.input_vcs[b.input_vc[i]].count <= c.mark_flits) continue;
+    u32 queued = s.ports[port].queued;
+    if (net.classes) {
+      const u32 first = class_of_vc(net, b.in_vc[i]) * net.class_vcs;
+      queued = 0;
+      for (u32 vc = first; vc < first + net.class_vcs; vc++) queued += s.output_vcs[net.vc_id(port, vc)].count;
+    }
+    if (queued + s.input_vcs[b.input_vc[i]].count <= c.mark_flits) continue;
     const bool last = net.channels[port].kind == PortKind::kTerminal;
     Packet& p = s.packets[b.packet[i]];
     if ((c.marks_at_end && !last) || p.marked) continue;

@@ -44,7 +44,8 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       if (net.router.terminal_credits) {
         const Channel& back = channels[nic];
         f.part.credit_lines.lines[back.credit_line].push(
-            {net.vc_id(back.peer, net.vc_of(e.vc)), 1, packets[packet_of(e.flit)].job});
+            {net.vc_id(back.peer, net.vc_of(e.vc)), 1,
+             static_cast<u16>(workload::account_of(net, packets[packet_of(e.flit)]))});
       }
       eject(f, nic - net.router_ports, e.flit);
       continue;

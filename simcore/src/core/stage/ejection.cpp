@@ -5,6 +5,7 @@
 #include "core/stage/stage.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
+#include "simcore/traffic_classes.hpp"
 
 namespace flitgym {
 
@@ -31,6 +32,7 @@ void eject(Frame& f, u32 terminal, Flit flit) {
     if (from_generation > w.max_generation) w.max_generation = from_generation;
     f.part.histogram_nic[histogram_bin(from_nic)]++;
     f.part.histogram_generation[histogram_bin(from_generation)]++;
+    if (f.net.classes) count_class(f.net, s, f.k, p, f.net.router.latency_from_nic ? from_nic : from_generation);
   }
   if (const u32 interval = s.series_interval[0]) {
     const std::size_t k = f.now / interval;

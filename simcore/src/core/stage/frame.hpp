@@ -25,7 +25,7 @@ struct Frame {
   Hosts& hosts() const { return s.hosts[k]; }  // with a workload
 };
 
-// A plain run has no watched packet and keeps no accounts of the jobs that use a channel.
-inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
+// A plain run has no watched packet, no accounts of the jobs that use a channel and no traffic classes.
+inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0 && !f.net.classes; }
 
 }  // namespace flitgym

@@ -7,6 +7,7 @@
 #include "core/stage/train.hpp"
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
+#include "simcore/traffic_classes.hpp"
 
 namespace flitgym {
 
@@ -50,10 +51,11 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (f.part.window.open) f.part.window.generated += x.left;
 }
 
-// The VC of the NIC with the most room for another packet. If several VCs have the same room, the lowest number wins.
-// With iSLIP, the VCs with a credit take turns (BookSim2, trafficmanager.cpp: _Step).
-u32 injection_vc(const Network& net, const State& s, u32 nic) {
-  const OutputVc* const own = &s.output_vcs[net.vc_id(nic, 0)];
+// The VC of the NIC with the most room for another packet, among those of a traffic class, which begin at `first`. If
+// several VCs have the same room, the lowest number wins. With iSLIP, the VCs with a credit take turns (BookSim2,
+// trafficmanager.cpp: _Step).
+u32 injection_vc(const Network& net, const State& s, u32 nic, u32 first) {
+  const OutputVc* const own = &s.output_vcs[net.vc_id(nic, first)];
   const u32 vcs = net.router.injection_vcs;
   if (net.router.arbiter == Arbiter::kIslip) {
     for (u32 k = 0; k < vcs; k++)
@@ -63,7 +65,7 @@ u32 injection_vc(const Network& net, const State& s, u32 nic) {
   u32 best = 0;
   for (u32 vc = 1; vc < vcs; vc++)
     if (own[vc].credits - own[vc].count > own[best].credits - own[best].count) best = vc;
-  return best;
+  return first + best;
 }
 
 // Flits of the next packet of a terminal.
@@ -92,7 +94,7 @@ u32 new_packet(Frame& f) {
 // (frame.hpp).
 template <bool kPlain>
 inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
-                                                 Cycle generated, u32 job) {
+                                                 Cycle generated, u32 job, u32 traffic_class) {
   const Network& net = f.net;
   State& s = f.s;
   const Observers<kPlain> observers(f);
@@ -103,8 +105,9 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
     id = f.part.free_packets.back();
     f.part.free_packets.pop_back();
   }
+  const auto own_class = static_cast<u8>(traffic_class);
   s.packets[id] = {terminal, destination,          x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided,
-                   0,        static_cast<u8>(job), 0,          0,         0};
+                   0,        static_cast<u8>(job), 0,          own_class, 0};
   if (net.control) control::sent(f, terminal, destination, flits);
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
@@ -114,14 +117,15 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   for (std::size_t k = 0; !kPlain && k + 1 < s.watched.size(); k += 2)
     if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
   Port& o = s.ports[nic];
-  const u32 vc = injection_vc(net, s, nic);
+  const u32 vc = injection_vc(net, s, nic, kPlain ? 0 : traffic_class * net.class_vcs);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
   observers.queued(net.vc_id(net.channels[nic].peer, vc), id);
   if (net.whole_packets) {
     s.packets[id].tail = f.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
   } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && net.router.edge_mask == 0 &&
-             net.router.arbiter != Arbiter::kIslip && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
+             net.router.arbiter != Arbiter::kIslip && (kPlain || !net.classes) && !o.awake && out.credits > 0 &&
+             passed(o.busy_until, f.now)) {
     // An idle NIC without wake-up time sends in this cycle. The packet bypasses the queue, with the same result.
     out.credits--;
     o.load++;
@@ -149,6 +153,7 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
                                                 const u64* gap = nullptr) {
   const Network& net = f.net;
   const Port& nic = f.s.ports[net.nic(terminal)];
+  const u32 own_class = !kPlain && net.classes ? net.classes->of_terminal[terminal] : 0;
   for (;;) {
     while (x.left > 0) {
       const u32 flits = next_size(net, x, terminal);
@@ -156,7 +161,7 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
       const u32 stream = net.on_off && net.on_off->one_destination ? x.step : x.sequence;
       const u32 to = net.destination(net.seed, terminal, stream, x.round - 1, x.index, x.step);
       if (net.control && !control::may_go(f, terminal, to, flits)) break;
-      accept<kPlain>(f, x, terminal, to, flits, cycle_of(x.next_tick), 0);
+      accept<kPlain>(f, x, terminal, to, flits, cycle_of(x.next_tick), 0, own_class);
       x.index++;
       x.left--;
     }
@@ -206,10 +211,10 @@ void begin_rounds(Frame& f) {
 
 }  // namespace
 
-u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job) {
+u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job, u32 traffic_class) {
   Terminal& x = f.s.terminals[terminal];
-  return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job)
-                  : accept<false>(f, x, terminal, destination, flits, generated, job);
+  return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job, 0)
+                  : accept<false>(f, x, terminal, destination, flits, generated, job, traffic_class);
 }
 
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {

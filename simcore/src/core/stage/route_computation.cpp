@@ -16,13 +16,13 @@ namespace flitgym {
 
 namespace {
 
-// Returns the VC with the most room among the VCs `first`, first + step, ... of an output.
-u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step, bool never_held) {
+// Returns the VC with the most room among the VCs `first`, first + step, ... below `end` of an output.
+u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step, u32 end, bool never_held) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(output, 0)];
   const u32* const owners = &s.owners[net.vc_id(output, 0)];
   u32 best = first;
   int most = -1;
-  for (u32 vc = first; vc < net.vcs; vc += step) {
+  for (u32 vc = first; vc < end; vc += step) {
     const OutputVc& out = own[vc];
     const int room = never_held || owners[vc] == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
     if (room > most) {
@@ -33,9 +33,9 @@ u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step
   return best;
 }
 // The same for routers whose occupancies State keeps (Network::sensed). No packet holds an output VC in these routers.
-inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
+inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step, u32 end) {
   u32 best = first, least = own[first << net.sensed.column_shift];
-  for (u32 vc = first + step; vc < net.vcs; vc += step) {
+  for (u32 vc = first + step; vc < end; vc += step) {
     const u32 flits = own[vc << net.sensed.column_shift];
     best = select(flits < least, vc, best);
     least = std::min(flits, least);
@@ -269,10 +269,15 @@ void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
     InputVc& in = input_vcs[v];
     in.out_port = static_cast<u16>(out_port);
     const bool any = out_classes[i] == kAnyClass;
-    const u32 first = select(any, 0u, u32{out_classes[i]}), step = select(any, 1u, classes);
-    in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has only this VC
-                                 : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
-                                                     : roomiest(net, s, output, first, step, never_held));
+    u32 first = select(any, 0u, u32{out_classes[i]}), above = vcs;
+    const u32 step = select(any, 1u, classes);
+    if (!kPlain && net.classes) {  // a packet stays in its traffic class
+      const u32 own = (bit & ((1u << vc_shift) - 1)) / net.class_vcs * net.class_vcs;
+      first += own, above = own + net.class_vcs;
+    }
+    in.out_vc = static_cast<u16>(first + step >= above ? first  // the class has only this VC
+                                 : filled ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step, above)
+                                          : roomiest(net, s, output, first, step, above, never_held));
     if (!kPlain && withheld) {
       const OutputVc& out = output_vcs[net.vc_id(output, in.out_vc)];
       if (s.owners[net.vc_id(output, in.out_vc)] != kNone || room(net.router, out) < slots_needed(f, in)) {

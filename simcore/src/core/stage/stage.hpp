@@ -34,7 +34,7 @@ void eject(Frame& f, u32 terminal, Flit flit);
 // injection.cpp: moves packets of the terminal's present round into its NIC while there is room.
 void fill_nic(Frame& f, u32 terminal, bool backlogged);
 // injection.cpp: a packet enters the NIC, which has room for it. Returns its id.
-u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job);
+u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job, u32 traffic_class);
 void start_sources(Frame& f);
 void stop_sources(const Network& net, State& s);  // permanently; packets that wait outside the NICs are given up
 

@@ -219,7 +219,8 @@ inline void allocate_vcs(const Router<kShape>& at) {
         InputVc& in = at.inputs[bit];
         if (in.sent > 0 || owners[in.out_vc] == v) continue;
         u32 best = kNone;
-        for (u32 vc = in.out_vc % step; vc < x.net.vcs; vc += step)
+        const u32 first = in.out_vc / x.net.class_vcs * x.net.class_vcs;  // of its traffic class
+        for (u32 vc = first + in.out_vc % step; vc < first + x.net.class_vcs; vc += step)
           if (owners[vc] == kNone &&
               (best == kNone || own[vc].credits - own[vc].count > own[best].credits - own[best].count))
             best = vc;
@@ -257,7 +258,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
   observers.log(flit, "wins the switch to", output, vc);
 
   // The freed slots go back upstream as a credit. Only the accounts of jobs read the field `job` of a credit.
-  const u16 job = kShape.plain ? u16{0} : x.packets[id].job;
+  const u16 job = kShape.plain ? u16{0} : static_cast<u16>(workload::account_of(net, x.packets[id]));
   if constexpr (kShape.queued_credits) {
     islip_port(net, net.islip.of(s), at.first_port | in_port).push_credit(in_vc, job);
   } else if (kWhole || kShape.single_flit || !net.router.packet_credits) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/stage/class_arbitration.hpp"
 #include "core/stage/switch.hpp"
 
 namespace flitgym {
@@ -222,6 +223,53 @@ inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at)
   for (u32 k = 0; k < n; k++) x.served[at.first_vc | static_cast<u32>(keys[k]) >> kPortBits] = --stamp;
 }
 
+// Grants in the order of the traffic classes' ranks, and within a rank in the order of the arbiter. Without output
+// queues, the crossbar drives the channels, so a grant uses the class's share of the channel. A share matters only
+// where several classes request the output. Otherwise, requests of one input for different outputs are in the order of
+// priorities.
+template <Shape kShape>
+void by_class(const Router<kShape>& at) {
+  constexpr bool kCrossbar = kShape.output_buffers;
+  constexpr u32 kOrderBits = std::bit_width(kMaxRadix * kMaxVcs - 1);
+  const Fabric& x = at.x;
+  const TrafficClasses& t = *x.net.classes;
+  const auto used = [&](u32 out_port) { return classes::used_at(x.f, at.first_port | out_port, kCrossbar); };
+  const auto class_of = [&](u32 bit) { return class_of_vc(x.net, bit & ((1u << x.vc_shift) - 1)); };
+  const bool rotates = x.net.router.arbiter == Arbiter::kRoundRobin;
+  const u32 all_bits = at.words() * 64, all_ports = x.asked_words * 64;
+  if (x.net.router.parallel_vc_allocation) allocate_vcs(at);
+  u64 keys[kMaxRadix * kMaxVcs];
+  Cycle free_from = 0;
+  u32 requesting[kMaxRadix];  // by output: mask of classes
+  std::fill_n(requesting, x.net.radix, 0u);
+  const u32 all = ordered_requests(at, keys, free_from);
+  for (u32 k = 0; k < all; k++)
+    requesting[keys[k] & kPortMask] |= 1u << class_of(static_cast<u32>(keys[k]) >> kPortBits);
+  u32 n = 0;
+  for (u32 k = 0; k < all; k++) {
+    const u32 request = static_cast<u32>(keys[k]), bit = request >> kPortBits, out_port = request & kPortMask;
+    u32 rank = classes::rank(t, used(out_port), class_of(bit), x.now);
+    if (rank == kNone) continue;
+    if (std::has_single_bit(requesting[out_port])) rank = t.all[class_of(bit)].rank;
+    u64 order = k;  // round robin: the outputs take turns, then the inputs of an output
+    if (rotates)
+      order = u64{(out_port - x.now) % all_ports} << kOrderBits | (bit - at.ports[out_port].next_request) % all_bits;
+    keys[n++] = (u64{rank} << (kOrderBits + kPortBits) | order) << 32 | request;
+  }
+  std::sort(keys, keys + n);
+  n = without_conflicts<false, false>(x, keys, n, nullptr);
+  u32 stamp = x.stamps[at.id] += rotates || x.by_age ? 0 : n;
+  for (u32 k = 0; k < n; k++) {
+    const u32 bit = static_cast<u32>(keys[k]) >> kPortBits, out_port = keys[k] & kPortMask;
+    const Request request(at, out_port, bit);
+    const u32 flits = kShape.whole_packets ? x.packets[packet_of(request.in->front)].flits : 1;
+    classes::charge(t, used(out_port), class_of(bit), flits * at.channels[out_port].flit_cycles, x.now, kCrossbar);
+    grant(at, request);
+    if (rotates) at.ports[out_port].next_request = static_cast<u16>((bit + 1) % all_bits);
+    else if (!x.by_age) x.served[at.first_vc | bit] = --stamp;
+  }
+}
+
 // Returns word `word` of the mask of routers whose requests must be considered (Network::resting). If packets move as
 // trains, most of them wait several cycles for a crossbar port. The loop has no branch on the answer, because a branch
 // predictor could not predict it.
@@ -233,19 +281,23 @@ inline u64 awake(const Frame& f, u32 word) {
   return bits;
 }
 
-template <Shape kShape, bool kRoundRobin>
+enum class Order : u8 { kRoundRobin, kPriority, kClasses };
+
+template <Shape kShape, Order kOrder>
 void allocate_all(Frame& f) {
+  constexpr bool kRoundRobin = kOrder == Order::kRoundRobin;
   const Fabric x(f);
   u64* const active = f.active;
   for (u32 word = 0; word < f.range.words; word++) {
     u64 bits = active[word];
-    if constexpr (kShape.whole_packets && !kRoundRobin)
+    if constexpr (kShape.whole_packets && kOrder == Order::kPriority)
       if (bits) bits &= awake(f, word);
     for (; bits; bits &= bits - 1) {
       const Router<kShape> at(x, f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits)));
       if constexpr (kRoundRobin && !kShape.single_flit && !kShape.whole_packets && !kShape.bubble)
         if (f.net.router.parallel_vc_allocation) allocate_vcs(at);
       if constexpr (kRoundRobin) round_robin(at);
+      else if constexpr (kOrder == Order::kClasses) by_class(at);
       else by_priority(at);
       if (!at.any_asked()) active[word] &= ~(bits & -bits);
     }
@@ -255,8 +307,8 @@ void allocate_all(Frame& f) {
 
 template <Shape kShape>
 void allocate(Frame& f) {
-  if (f.net.router.arbiter == Arbiter::kRoundRobin) allocate_all<kShape, true>(f);
-  else allocate_all<kShape, false>(f);
+  if (f.net.router.arbiter == Arbiter::kRoundRobin) allocate_all<kShape, Order::kRoundRobin>(f);
+  else allocate_all<kShape, Order::kPriority>(f);
 }
 
 // The functions below choose the shape for a network. Each instance takes 0.1 s or more to compile. So only the routers
@@ -299,6 +351,10 @@ void allocate_by_kind(Frame& f) {
   const Network& net = f.net;
   const bool bubble = net.routing_facts.bubble;
   const bool single_flit = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
+  if (net.classes)
+    return net.whole_packets
+               ? allocate_all<Shape{.output_buffers = kOutputBuffers, .whole_packets = true}, Order::kClasses>(f)
+               : allocate_all<Shape{.output_buffers = kOutputBuffers}, Order::kClasses>(f);
   if (net.whole_packets && bubble)
     allocate<Shape{.output_buffers = kOutputBuffers, .bubble = true, .whole_packets = true}>(f);
   else if (net.whole_packets) allocate_packets<Shape{.output_buffers = kOutputBuffers, .whole_packets = true}>(f);

@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "core/stage/class_arbitration.hpp"
+
 namespace flitgym {
 
 namespace {
@@ -52,6 +54,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   line.first = due;
 }
 
+template <bool kClasses>
 void send(Frame& f, u32 port) {
   const Network& net = f.net;
   State& s = f.s;
@@ -61,14 +64,18 @@ void send(Frame& f, u32 port) {
 
   // Round robin over the VCs that hold a packet and the credits for it, from next_vc on.
   const u32 from = o.next_vc;
-  u32 vc = 0, flits = 0, turn = std::rotr(o.waiting_vcs, static_cast<int>(from));
+  u32 vc = 0, flits = 0, ready = o.waiting_vcs;
+  if constexpr (kClasses)
+    ready = classes::served_first(f, o, port,
+                                  [&](u32 k) { return own[k].credits >= s.packets[packet_of(own[k].front)].flits; });
+  u32 turn = std::rotr(ready, static_cast<int>(from));
   for (; turn; turn &= turn - 1) {
     vc = (static_cast<u32>(std::countr_zero(turn)) + from) & 31;
     flits = s.packets[packet_of(own[vc].front)].flits;
     if (own[vc].credits >= flits) break;
   }
   if (!turn) {
-    if (o.waiting_vcs) begin_stall(f, o);
+    if (o.waiting_vcs && !o.awake) begin_stall(f, o);
     return;
   }
 
@@ -85,6 +92,7 @@ void send(Frame& f, u32 port) {
   observers.downstream(port, vc, net.is_nic(net.channels[port].peer) ? 0 : flits);
   o.next_vc = static_cast<u16>(vc + 1 == net.vcs ? 0 : vc + 1);
   const u32 flit_cycles = net.channels[port].flit_cycles;
+  if constexpr (kClasses) classes::charge_channel(f, port, vc, flits);
   const Cycle last = start_on_channel(f, o, port, vc, packet, flit_cycles);
   o.busy_until = last == kHeld ? kHeld : last + flit_cycles;
   if (o.waiting_vcs) schedule_when_free(f, o, port);
@@ -128,7 +136,7 @@ void traversal_of_packets(Frame& f) {
     const u32 packet = probably_next(f, due[i + kAhead / 2]);
     __builtin_prefetch(&f.s.packets[packet], 1);
     __builtin_prefetch(&f.s.next[packet]);
-    send(f, due[i]);
+    f.net.classes ? send<true>(f, due[i]) : send<false>(f, due[i]);
   }
 }
 

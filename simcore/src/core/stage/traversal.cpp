@@ -1,6 +1,7 @@
 // Traversal: a free output port of a NIC or a router with output buffers selects a VC and sends one flit.
 #include <bit>
 
+#include "core/stage/class_arbitration.hpp"
 #include "core/stage/train.hpp"
 
 namespace flitgym {
@@ -44,12 +45,17 @@ void send_all(Frame& f) {
     // Round robin over the VCs that hold a flit and a credit for it, from next_vc on.
     const u32 from = o.next_vc;
     u32 vc = 0, turn = std::rotr(o.waiting_vcs, static_cast<int>(from));
+    if (!kPlain && net.classes) {
+      const auto credits = [&](u32 k) { return own[k].credits >= slots_needed(f, own[k]); };
+      const bool goes_on = per_packet && own[from].sent > 0 && (turn & 1) && credits(from);  // with its packet
+      if (!goes_on) turn = std::rotr(classes::served_first(f, o, port, credits), static_cast<int>(from));
+    }
     for (; turn; turn &= turn - 1) {
       vc = (static_cast<u32>(__builtin_ctz(turn)) + from) & 31;
       if (own[vc].credits >= (kSingleFlit ? 1 : slots_needed(f, own[vc]))) break;
     }
     if (!turn) {
-      if (o.waiting_vcs) begin_stall(f, o);
+      if (o.waiting_vcs && !o.awake) begin_stall(f, o);
       continue;
     }
 
@@ -68,6 +74,7 @@ void send_all(Frame& f) {
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
+    if (!kPlain && net.classes) classes::charge_channel(f, port, vc, 1);
     put_on_channel<kPlain>(f, lines, channel, channel.peer << vc_shift | vc, o, port, vc, flit);
 
     if (out.parked != kNoVc) wake_parked(f, out);

@@ -38,7 +38,7 @@ void flatten_rank(const Program& program, u32 rank, Sink& sink) {
 
     if (last.size() * heads > last.size() + heads) {
       const u64 join = ops++;
-      sink.op({0, 0, 0, OpKind::kCalc, 0, 0, {}});
+      sink.op({0, 0, 0, OpKind::kCalc, 0, 0, false, {}});
       for (const u64 end : last) sink.depend(join, end, false);
       last.assign(1, join);
     }

@@ -80,7 +80,7 @@ struct BinaryGoal : Program {
     out.dependencies.reserve(s.successors());
     for (u32 k = 0; k < s.ops; k++) {
       const u8 type = s.field<u8>(k, kType);
-      Op op{s.field<u64>(k, kSize), 0, 0, OpKind::kCalc, s.field<u8>(k, kCpu), 0, {}};
+      Op op{s.field<u64>(k, kSize), 0, 0, OpKind::kCalc, s.field<u8>(k, kCpu), 0, false, {}};
       if (type != kCalcType) {
         op.kind = type == kSendType ? OpKind::kSend : OpKind::kReceive;
         op.peer = s.field<u32>(k, kPeer);

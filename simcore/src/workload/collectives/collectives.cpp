@@ -123,6 +123,7 @@ void check_algorithm(const std::string& where, Collective collective, Algorithm 
 }
 
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
+  const Script::Collectively marked(script);
   switch (algorithm) {
     case Algorithm::kDissemination: return collectives::dissemination(script, comm, [&](u32) { return bytes; }, tag);
     case Algorithm::kHierarchical: return collectives::hierarchical_barrier(script, comm, bytes, tag);
@@ -132,15 +133,18 @@ void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 
 
 void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
            u64 chunk_bytes) {
+  const Script::Collectively marked(script);
   along_trees(script, comm, root, bytes, algorithm, collectives::Pass::kDown, tag, chunk_bytes);
 }
 
 void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
             u64 chunk_bytes) {
+  const Script::Collectively marked(script);
   along_trees(script, comm, root, bytes, algorithm, collectives::Pass::kUp, tag, chunk_bytes);
 }
 
 void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+  const Script::Collectively marked(script);
   switch (algorithm) {
     case Algorithm::kRecursiveDoubling: return collectives::recursive_doubling(script, comm, bytes, tag);
     case Algorithm::kRing: return collectives::ring_allreduce(script, comm, bytes, tag, chunk_bytes);
@@ -152,6 +156,7 @@ void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm al
 
 void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Algorithm algorithm, i32 tag,
                 u64 chunk_bytes) {
+  const Script::Collectively marked(script);
   switch (algorithm) {
     case Algorithm::kDissemination: return collectives::dissemination_allgather(script, comm, share, tag);
     case Algorithm::kLinear: return collectives::linear(script, comm, [&](u32) { return share(comm.me); }, share, tag);
@@ -163,11 +168,13 @@ void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Al
 
 void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm,
                i32 tag) {
+  const Script::Collectively marked(script);
   if (algorithm == Algorithm::kLinear) return collectives::linear(script, comm, to, from, tag);
   collectives::pairwise(script, comm, to, from, tag);
 }
 
 void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes, Algorithm algorithm, i32 tag) {
+  const Script::Collectively marked(script);
   switch (algorithm) {
     case Algorithm::kBruck: return collectives::bruck(script, comm, bytes, tag);
     case Algorithm::kHierarchical: return collectives::hierarchical_alltoall(script, comm, bytes, tag);
@@ -180,6 +187,7 @@ void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes,
 
 void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
                 const Pipelining& pipelining) {
+  const Script::Collectively marked(script);
   if (algorithm == Algorithm::kAuto) algorithm = chosen(which, bytes, comm.size());
   check_algorithm("collective", which, algorithm);
   if (which == Collective::kBarrier) return barrier(script, comm, algorithm, tag, bytes);
