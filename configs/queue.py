@@ -17,6 +17,7 @@ from .errors import unknown
 
 Section = Mapping[str, Any]
 _FIELDS = 18
+_MOST = 255  # jobs of a workload
 _NUMBER, _SUBMIT, _RUN, _ALLOCATED, _REQUESTED, _EXPECTED = 0, 1, 3, 4, 7, 8
 
 
@@ -46,6 +47,8 @@ def queue_jobs(section: Section, available: int, sections: Section, parameters: 
     requests = list(_logged(section) if section["file"] else _drawn(section, available, sections["seed"]))
     if not requests:
         raise ConfigError(f"workload.file: {section['file']} has no job with a run time and processors")
+    if len(requests) > _MOST:
+        raise ConfigError(f"workload.count: {len(requests)} jobs exceed the maximum of {_MOST}")
     generator = random.Random(f"{sections['seed']} motifs")
     motifs = [generator.choice(section["motifs"]) for _ in requests]
     return [_job(*each, section, available, sections, parameters) for each in zip(requests, motifs, strict=True)]
@@ -64,10 +67,11 @@ def _job(
     if own.get("motif") not in motifs:
         raise ConfigError(unknown("workload.motifs", str(own.get("motif")), motifs, "motif with iterations"))
     times = {"start_ns": request.submit_ns, "estimate_ns": request.estimate_ns}
-    if request.ranks == 1:  # it sends nothing
+    ranks = motif_ranks(own["motif"], request.ranks)
+    if ranks == 1:  # it sends nothing
         compute = {"motif": "collective", "ranks": 1, "iterations": 1, "compute_ns": round(request.run_ns)}
         return {"name": request.name, **compute, **times}
-    job = {**own, "ranks": motif_ranks(own["motif"], request.ranks), "size_scale": section["size_scale"]}
+    job = {**own, "ranks": ranks, "size_scale": section["size_scale"]}
     once, further = iteration_times(sections, parameters, job)
     job["iterations"] = max(1, 1 + round((request.run_ns - once) / further))
     return {"name": request.name, **job, **times}
@@ -75,10 +79,12 @@ def _job(
 
 def iteration_times(sections: Section, parameters: Section, job: Section) -> tuple[float, float]:
     """The run time of one iteration of a job alone on the network with linear placement, and of each further one."""
+    if job["ranks"] == 1:
+        return float(job["compute_ns"]), 0.0
     alone = {"scheduler": "none", "placement": "linear", "blame": False, "message_matrix": False}
     one, two = (
-        _run_alone(json.dumps({**sections, "workload": {**parameters, **alone, "jobs": [{**job, "iterations": k}]}}))
-        for k in (1, 2)
+        _run_alone(json.dumps({**sections, "workload": {**parameters, **alone, "jobs": [one_job]}}, sort_keys=True))
+        for one_job in ({**job, "iterations": 1}, {**job, "iterations": 2})
     )
     return one, two - one
 

@@ -35,10 +35,11 @@ def queue_numbers(
     sums: dict[str, Any] = {"jobs": len(jobs), "jobs_finished": int(done.sum())}
     if done.any():
         began, ended = table["submit_ns"].min(), table["finish_ns"][done].max()
-        nodes, sizes = simulation.facts()["terminals"] // _nics(workload), np.ceil(table["ranks"] / _per_node(workload))
+        per_node = workload["ranks_per_node"]
+        places = simulation.facts()["terminals"] // (workload["nics_per_node"] or per_node) * per_node
         sums["makespan_ns"] = float(ended - began)
         sums["jobs_per_ms"] = float(done.sum() / (ended - began) * 1e6)
-        sums["utilisation"] = float((sizes * table["run_ns"])[done].sum() / (nodes * (ended - began)))
+        sums["utilisation"] = float((table["ranks"] * table["run_ns"])[done].sum() / (places * (ended - began)))
         for key in ("wait_ns", "slowdown", "bounded_slowdown"):
             values = table[key][done & np.isfinite(table[key])]
             sums[f"{key}_mean"] = float(values.mean()) if values.size else None
@@ -57,11 +58,3 @@ def alone_times(config: Mapping[str, Any]) -> dict[str, float]:
         one, further = iteration_times(sections, workload, job)
         times[given["name"]] = one + (given["iterations"] - 1) * further
     return times
-
-
-def _per_node(workload: Mapping[str, Any]) -> int:
-    return int(workload["ranks_per_node"])
-
-
-def _nics(workload: Mapping[str, Any]) -> int:
-    return int(workload["nics_per_node"] or workload["ranks_per_node"])

