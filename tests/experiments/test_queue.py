@@ -13,11 +13,12 @@ from flitgym.simcore import ConfigError
 
 SIX = Path(__file__).parents[1] / "data" / "queue" / "six.swf"
 SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")
-# An iteration computes for 1 us and then needs less than 0.2 us for a barrier of small messages.
+# A second of the log is 100 us. An iteration computes for 100 us and then needs a few us for a barrier.
 QUEUE = (
     *SMALL,
     *("workload=queue", f"workload.file={SIX}", "workload.placement=linear"),
-    "workload.motifs=[{motif: collective, collective: barrier, compute_ns: 1000, bytes: 0}]",
+    *("workload.time_scale=100000", "workload.launch_ns=100000"),
+    "workload.motifs=[{motif: collective, collective: barrier, compute_ns: 100000, bytes: 0}]",
 )
 
 
@@ -37,8 +38,8 @@ def test_schedules_of_a_log(command: Command, tmp_path: Path, scheduler: str, st
     (path,) = tmp_path.glob("results/*/*/result.json")
     result, table = json.loads(path.read_text()), read_rows(path.parent / "queue.parquet")
     assert [row["job"] for row in table] == ["job1", "job2", "job3", "job4", "job6", "job7"]
-    run = np.array([100, 50, 30, 200, 40, 40]) * 1e3
-    start, submit = np.array(starts) * 1e3, np.array([0, 1, 2, 3, 4, 5]) * 1e3
+    run = np.array([100, 50, 30, 200, 40, 40]) * 1e5
+    start, submit = np.array(starts) * 1e5, np.array([0, 1, 2, 3, 4, 5]) * 1e5
     column = {key: np.array([row[key] for row in table]) for key in table[0]}
     assert column["run_ns"] == pytest.approx(run, rel=0.03)
     assert column["start_ns"] == pytest.approx(start, rel=0.03, abs=100)
@@ -56,7 +57,7 @@ def test_schedules_of_a_log(command: Command, tmp_path: Path, scheduler: str, st
 
 def test_a_part_of_a_log() -> None:
     jobs = jobs_of(*QUEUE, "workload.skip=1", "workload.count=2", "workload.ranks_per_processor=0.1")
-    assert [(job["name"], job["ranks"], job["start_ns"]) for job in jobs] == [("job2", 6, 0), ("job3", 2, 1000)]
+    assert [(job["name"], job["ranks"], job["start_ns"]) for job in jobs] == [("job2", 6, 0), ("job3", 2, 100_000)]
 
 
 def test_drawn_jobs_fill_their_run_times() -> None:
