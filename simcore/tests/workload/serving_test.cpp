@@ -21,9 +21,13 @@ TEST(kv_caches_have_the_published_volumes) {
 
 // Seven requests, two prefill and three decode instances of four ranks; `small` has 4 layers of 256 values.
 TEST(serving_moves_caches_and_activations) {
-  const auto program = testing::motif(
-      "serving", 21,
-      {{"prefill_share", 0.4}, {"requests", 7}, {"batch", 2}, {"prompt_tokens", 100}, {"output_tokens", 5}});
+  const auto program = testing::motif("serving", 21,
+                                      {{"tensor", 4},
+                                       {"prefill_share", 0.4},
+                                       {"requests", 7},
+                                       {"batch", 2},
+                                       {"prompt_tokens", 100},
+                                       {"output_tokens", 5}});
   workload::check_program(*program, "serving");
   testing::AbstractMachine machine(*program, true);
   CHECK(machine.finished && machine.sizes_agree);
@@ -37,7 +41,8 @@ TEST(serving_moves_caches_and_activations) {
   }
   // Fewer allreduces have the same bytes.
   const auto merged = testing::motif("serving", 21,
-                                     {{"prefill_share", 0.4},
+                                     {{"tensor", 4},
+                                      {"prefill_share", 0.4},
                                       {"requests", 7},
                                       {"batch", 2},
                                       {"reduces", 3},

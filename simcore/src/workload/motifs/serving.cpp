@@ -50,7 +50,7 @@ struct Serving : Program {
     const u64 cache = part(cache_bytes, tensor, me);
     Script transfers = script.strand();
     if (k < prefill) {
-      if (index > 0) {
+      if (index > 0 && decode > 0) {
         const u64 sent = (index - 1) * prefill + k;
         transfers.isend(first_rank(prefill + static_cast<u32>(sent % decode)) + me, cache, tag(kCaches, sent));
       }
@@ -74,7 +74,7 @@ struct Serving : Program {
   void front_end(Script& script) const {
     for (u64 i = 0; i < requests; i++) {
       script.compute(static_cast<u64>(std::llround(-log_unit(unit(draw(seed, 0, i))) * gap_ns)));
-      for (u32 k = 0; k < tensor; k++)
+      for (u32 k = 0; k < tensor && prefill > 0; k++)
         script.isend(first_rank(static_cast<u32>(i % prefill)) + k, prompt * kTokenBytes, tag(kPrompts, i));
     }
   }
@@ -100,13 +100,13 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   s.tensor = params.count("tensor");
   s.ranks = ranks ? ranks : 1 + 4 * s.tensor;
   const u32 instances = (s.ranks - 1) / s.tensor;
-  if ((s.ranks - 1) % s.tensor != 0 || instances < 2)
-    refuse("tensor", std::to_string(s.ranks) + " ranks are not a front end and at least two instances of " +
+  if ((s.ranks - 1) % s.tensor != 0)
+    refuse("tensor", std::to_string(s.ranks) + " ranks are not a front end and instances of " +
                          std::to_string(s.tensor) + " ranks");
   if (s.model.heads % s.tensor != 0)
     refuse("tensor", std::to_string(s.tensor) + " does not divide the " + std::to_string(s.model.heads) + " heads");
   s.prefill = static_cast<u32>(std::lround(params.real("prefill_share") * instances));
-  s.prefill = std::clamp(s.prefill, 1u, instances - 1);
+  s.prefill = instances < 2 ? instances : std::clamp(s.prefill, 1u, instances - 1);
   s.decode = instances - s.prefill;
   s.requests = scaled(params.count("requests"), scale);
   s.batch = params.count("batch");
@@ -135,8 +135,9 @@ const Register<MotifSpec> registration{{
     .params =
         {
             choice("model", "small", training_step::model_names(), "sizes of the transformer, as in training_step"),
-            integer("tensor", 4, 1, 1 << 10, "ranks", "tensor-parallel ranks of an instance"),
-            real("prefill_share", 0.5, 0, 1, "", "share of the instances that prefill; at least one of each kind"),
+            integer("tensor", 1, 1, 1 << 10, "ranks", "tensor-parallel ranks of an instance"),
+            real("prefill_share", 0.5, 0, 1, "",
+                 "share of the instances that prefill; at least one of each kind, and a single one only prefills"),
             integer("requests", 16, 1, 1 << 20, "", "number of requests"),
             real("rate_per_s", 10000, 1e-3, 1e9, "1/s", "requests per second, with exponential gaps"),
             seed_of("the requests", "seed"),
