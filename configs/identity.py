@@ -43,7 +43,7 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     if controls(config):
         sections["congestion_control"] = plain_of(config["congestion_control"])
     if has_workload(config):
-        jobs = core_workload(plain_of(config["workload"]), sections["topology"], failures, sections["seed"])
+        jobs = core_workload(plain_of(config["workload"]), sections, failures)
         return {**sections, "workload": jobs}
     return {**sections, "traffic": plain_of(config["traffic"])}
 

@@ -9,6 +9,7 @@ from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, reg
 from ..simcore._core import motif_ranks, nodes, terminals
 from ..simcore._files import read_plain
 from .errors import unknown
+from .queue import queue_jobs
 from .traces import OPTIONS, file_hash, trace_hash, trace_of
 
 Section = Mapping[str, Any]
@@ -28,11 +29,12 @@ def has_workload(config: Mapping[Any, Any]) -> bool:
     return bool(config["workload"]["name"] != "none")
 
 
-def core_workload(section: Section, topology: Section, failures: Section, seed: int) -> dict[str, Any]:
-    """The core's `workload` section: parameters and the list of jobs.
+def core_workload(section: Section, sections: Section, failures: Section) -> dict[str, Any]:
+    """The core's `workload` section: parameters and the list of jobs. `sections` are the core's other ones.
 
     Jobs use working terminals only, so `failures` (the core's section) and the seed that draws them count.
     """
+    topology, seed = sections["topology"], sections["seed"]
     parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
     per_node = section["ranks_per_node"]
     if per_node == 1:
@@ -41,7 +43,12 @@ def core_workload(section: Section, topology: Section, failures: Section, seed: 
         keys = ("ranks_per_node", "nics_per_node", "node_terminals")
         available = per_node * nodes(dict(topology), dict(failures), seed, {key: section[key] for key in keys})
     classes = {"classes": section["classes"]} if section.get("classes") else {}
-    return {**parameters, **classes, "jobs": core_jobs(section, available)}
+    jobs = (
+        queue_jobs(section, available, sections, parameters)
+        if section["name"] == "queue"
+        else core_jobs(section, available)
+    )
+    return {**parameters, **classes, "jobs": jobs}
 
 
 def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
@@ -68,6 +75,8 @@ def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
 def workload_identity(section: Section) -> dict[str, Any]:
     """The identity of a workload. A file counts by its content, not by its path."""
     identity = {key: value for key, value in section.items() if key != "classes" or value}
+    if section["name"] == "queue" and section["file"]:
+        identity["file"] = file_hash("workload.file", section["file"])
     if section["name"] in _MISSING:
         _name_in(section)  # an empty path is an error
         hash_of = trace_hash if section["name"] == "trace" else file_hash
@@ -101,6 +110,8 @@ def workload_label(section: Section) -> str:
         words = [_name_in(section)]
     elif name == "jobs":
         words = [_job_name(job) for job in _mappings(section["jobs"])]
+    elif name == "queue":
+        words = [_name_of(section["file"]) if section["file"] else "drawn", section["scheduler"], section["placement"]]
     elif name != "mixed":
         words = [section[key] for key in ("target", "background", "phase") if key in section]
     if len(words) > 4:
@@ -243,7 +254,7 @@ _PROGRAMS: dict[str, tuple[Iterable[str], Callable[[Section, str, int], Program]
     "matrix_file": (_MATRIX, _matrix_program),
     "trace_file": (("format", *OPTIONS), lambda given, where, available: trace_of(given, where).program),
 }
-_PLACE = ("name", "terminals", "start_ns")
+_PLACE = ("name", "terminals", "start_ns", "estimate_ns")
 _JOBS: dict[str, Callable[[Section, int], Sequence[Section]]] = {
     "pair": _pair,
     "mixed": _mixed,

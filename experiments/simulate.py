@@ -67,6 +67,8 @@ def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
     if result["jobs"]:
         over = "finished" if result["workload_finished"] else "NOT finished"
         lines = [f"{where}: {over} after {time_text(result['simulated_ns'])}"]
+        if "queue" in result:
+            return "\n".join([*lines, *_queue_summary(result["queue"])])
         lines += [f"  {name}: {_job_summary(job)}" for name, job in result["jobs"].items()]
         return "\n".join([*lines, *_class_summary(result)])
     if not result["packets_delivered"]:
@@ -107,6 +109,20 @@ def _flow_summary(flows: Mapping[str, Any]) -> list[str]:
     rows += [(f"{end:,.0f}", f"{n:,}", *(f"{x:.2f}" for x in values)) for end, n, *values in bins]
     rows.append(("all", f"{whole[0]:,}", *(f"{x:.2f}" for x in whole[1:])))
     return lines + ["  " + "".join(f"{cell:>14}" for cell in row) for row in rows]
+
+
+def _queue_summary(queue: Mapping[str, Any]) -> list[str]:
+    """Lines about the jobs of a scheduler."""
+    lines = [f"  {queue['jobs_finished']} of {queue['jobs']} jobs finished"]
+    if "makespan_ns" not in queue:
+        return lines
+    lines[0] += f", makespan {time_text(queue['makespan_ns'])}, utilisation {queue['utilisation']:.1%}"
+    wait, p95 = time_text(queue["wait_ns_mean"]), time_text(queue["wait_ns_p95"])
+    lines.append(f"  waiting time mean {wait}, p95 {p95}; fragmentation {queue['fragmentation_mean']:.2f}")
+    for key, words in (("bounded_slowdown", "bounded slowdown"), ("slowdown", "slowdown against a run alone")):
+        if queue[f"{key}_mean"] is not None:
+            lines.append(f"  {words} mean {queue[f'{key}_mean']:.2f}, p95 {queue[f'{key}_p95']:.2f}")
+    return lines
 
 
 def _intervals(result: Mapping[str, Any]) -> str:

@@ -129,6 +129,12 @@ FIELDS: list[tuple[str, str]] = [
     ),
     ("class_blame", "with traffic classes and a workload: the delays of `blame` between classes"),
     ("mapping", "with `workload.placement=mapped`: dilation, busiest channel and time of the mapping"),
+    (
+        "queue",
+        "with `workload.scheduler`, over the finished jobs: `makespan_ns` from the first submission to the last end, "
+        "`utilisation` (rank time of the jobs / places for ranks / makespan), `jobs_per_ms`, mean and 95th percentile of "
+        "`wait_ns`, `slowdown` and `bounded_slowdown`, and `fragmentation_mean`, the mean of `groups` / `groups_least`",
+    ),
     ("system_throughput_gb_per_ms", "bytes received by all jobs over the time from the first start to the last finish"),
 ]
 
@@ -146,6 +152,14 @@ JOB_FIELDS: list[tuple[str, str]] = [
     ("flits", "flits of the received packets"),
     ("start_ns", "start time of the ranks"),
     ("finish_ns", "finish time of the last rank; null for an unfinished job"),
+    ("submit_ns", "with `workload.scheduler`, as the following: submission of the job"),
+    ("wait_ns", "`start_ns` - `submit_ns`"),
+    ("run_ns", "`finish_ns` - `start_ns`"),
+    ("alone_ns", "with `workload=queue`: the run time alone, from runs of one iteration and of two"),
+    ("slowdown", "`run_ns` / `alone_ns`"),
+    ("bounded_slowdown", "(`wait_ns` + `run_ns`) / max(`run_ns`, `workload.slowdown_bound_ns`), at least 1"),
+    ("groups", "groups of routers that the job uses"),
+    ("groups_least", "least number of groups that have room for the job on an empty machine"),
     (
         "comm_time_mean_ns",
         "mean over the ranks: the time from a rank's start to its end without computation; null for an unfinished job",
@@ -185,6 +199,11 @@ _CHANNEL: list[tuple[str, str]] = [
     ("utilisation", "part of the window in which the channel carried flits"),
     ("stall_ns", "time in the window in which the channel had flits but no credits"),
 ]
+
+_OF_QUEUE = (
+    *("submit_ns", "start_ns", "finish_ns", "wait_ns", "run_ns", "alone_ns", "slowdown", "bounded_slowdown"),
+    *("ranks", "groups", "groups_least"),
+)
 
 COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "series.parquet": (
@@ -229,6 +248,10 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "packet-ns that `<v>` waited for credits, split by the slots of `<c>` in the buffer downstream",
             ),
         ],
+    ),
+    "queue.parquet": (
+        "With `workload.scheduler`: a row per job.",
+        [("job", "name of the job"), *(field for field in JOB_FIELDS if field[0] in _OF_QUEUE)],
     ),
     "ranks.parquet": (
         "With every workload: a row per rank.",

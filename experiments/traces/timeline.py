@@ -47,6 +47,8 @@ def of_run(result: Mapping[str, Any], directory: Path) -> list[Slice]:
     if result["jobs"]:
         found += _named(_JOBS, "jobs")
         for thread, (name, job) in enumerate(result["jobs"].items()):
+            if job["start_ns"] is None:  # it still waits for nodes
+                continue
             end = job["finish_ns"] if job["finish_ns"] is not None else result["simulated_ns"]
             found.append(_slice(_JOBS, name, job["start_ns"], end - job["start_ns"], {"ranks": job["ranks"]}, thread))
     series = read_columns(result, directory, "job_series")

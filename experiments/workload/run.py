@@ -17,6 +17,7 @@ from ...simcore._core import Program
 from ...simcore.pictures.frames import LinkFrames, channel_groups
 from ..results.names import Columns, channel_names, rank_names
 from ..terminal.progress import Report
+from .queue import queue_numbers
 
 # Cycles between two checks of the core for the end of the jobs. Chunks must be multiples, so that they do not change
 # the end of a run.
@@ -103,7 +104,11 @@ def run_workload(
 
     jobs, classes, blame = simulation.jobs(), simulation.classes(), simulation.blame()
     names = [job["name"] for job in jobs]
+    numbers = {job["name"]: job_numbers(job) for job in jobs}
+    queue: dict[str, Any] = {}
     tables: dict[str, Columns] = {"ranks": rank_table(simulation, jobs)}
+    if workload["scheduler"] != "none":
+        queue["queue"], tables["queue"] = queue_numbers(simulation, config, numbers)
     tables["channels"] = channel_table(simulation, blame, names)
     if limits.series_interval:
         series = simulation.job_series()
@@ -118,7 +123,8 @@ def run_workload(
         "offered_load": None,  # jobs have no offered load
         "workload_finished": limits.done(simulation),
         "stuck": None if limits.done(simulation) else _unfinished(simulation, workload["max_ns"]),
-        "jobs": {job["name"]: job_numbers(job) for job in jobs},
+        "jobs": numbers,
+        **queue,
         "blame": blame_numbers(jobs, blame),
         **({"class_blame": blame_numbers(classes, simulation.blame(by_class=True))} if classes else {}),
         "mapping": simulation.mapping(),  # of workload.placement=mapped
@@ -215,12 +221,13 @@ def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None
     """Received bytes of all jobs over the time from the first start to the last finish, in GB/ms (= 1,000 GB/s)."""
     finishes = [job["finish_ns"] for job in jobs]
     end = now_ns if None in finishes else max(finishes)
-    took = end - min(job["start_ns"] for job in jobs)
+    took = end - min(job["start_ns"] for job in jobs if job["start_ns"] is not None)
     return float(sum(job["bytes_received"] for job in jobs) / took / 1e3) if took > 0 else None
 
 
 def rank_table(simulation: Simulation, jobs: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
-    """A row per rank of every job, with `terminal_name` if terminals have names."""
+    """A row per rank of every job that has started, with `terminal_name` if terminals have names."""
+    jobs = [job for job in jobs if job["start_ns"] is not None]
     table = {
         "job": np.repeat([job["name"] for job in jobs], [job["ranks"] for job in jobs]),
         "rank": np.concatenate([np.arange(job["ranks"]) for job in jobs]),

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 
+#include "core/hosts/engine.hpp"
 #include "exclusive.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/stats.hpp"
@@ -21,6 +23,7 @@ struct RankRow {
 // The communication time of a rank is its time without computation.
 std::vector<RankRow> ranks_of(const Workload& w, const State& s, const Job& job) {
   std::vector<RankRow> rows;
+  const auto node_of = [&](u32 terminal) { return terminal == kNone ? kNone : w.nodes.of_terminal[terminal]; };
   for (u32 k = job.first_rank; k < job.first_rank + job.ranks; k++) {
     const Rank& r = s.ranks[k];
     rows.push_back({.rank_comm_time_ns = r.done ? ns_of(r.finished - r.started) - ns_of(r.calc) : kNan,
@@ -28,10 +31,23 @@ std::vector<RankRow> ranks_of(const Workload& w, const State& s, const Job& job)
                     .rank_compute_ns = ns_of(r.calc),
                     .rank_bytes_sent = r.bytes_sent,
                     .rank_bytes_received = r.bytes_received,
-                    .rank_terminal = w.rank_terminal[k],
-                    .rank_node = w.rank_node[k]});
+                    .rank_terminal = workload::terminal_of(w, s, k),
+                    .rank_node = node_of(workload::terminal_of(w, s, k))});
   }
   return rows;
+}
+
+// The groups that a job uses, and the least number of groups with as many nodes.
+std::pair<u32, u32> groups_of(const Network& net, const Workload& w, const State& s, const Job& job) {
+  std::vector<u32> size(net.groups, 0);
+  for (u32 n = 0; n < w.nodes.count; n++) size[net.router_group[net.terminal_router[w.nodes.first_terminal(n)]]]++;
+  std::set<u32> used;
+  for (u32 r = job.first_rank; r < job.first_rank + job.ranks; r++)
+    used.insert(net.router_group[net.terminal_router[workload::terminal_of(w, s, r)]]);
+  std::sort(size.rbegin(), size.rend());
+  u32 least = 0;
+  for (u64 room = 0; room < job.ranks; least++) room += u64{size[least]} * w.nodes.ranks;
+  return {static_cast<u32>(used.size()), least};
 }
 
 // Adds the latencies of a job. `unit` and `sum_unit` are the ns of a bin's number and of `sum` and `max`.
@@ -70,6 +86,14 @@ py::list jobs(Simulation& sim) {
     d["ranks"] = job.ranks;
     d["ranks_finished"] = t.ranks_done;
     d["start_ns"] = ns_of(job.start_ps);
+    if (w.scheduled()) {
+      const double start = w.scheduler.start.of(s)[j];
+      const auto [groups, least] = start < 0 ? std::pair(0u, 1u) : groups_of(net, w, s, job);
+      d["submit_ns"] = ns_of(job.start_ps);
+      d["start_ns"] = start < 0 ? std::nullopt : std::optional(start / 1000);
+      d["groups"] = groups;
+      d["groups_least"] = least;
+    }
     d["finish_ns"] = t.ranks_done == job.ranks ? std::optional(ns_of(t.finished)) : std::nullopt;
     d["bytes"] = t.bytes_sent;
     d["bytes_received"] = t.bytes_received;

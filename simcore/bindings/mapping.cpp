@@ -106,6 +106,8 @@ py::dict quality_of(Simulation& s, const std::optional<SparseMatrix>& matrix, co
     throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) +
                       " ranks, but the workload has " + std::to_string(net.workload->ranks()) +
                       "; give the terminals, too");
+  else if (net.workload->scheduled())
+    throw ConfigError("mapping_quality(): the jobs of workload.scheduler have no fixed terminals; give the terminals");
   else at = net.workload->rank_terminal;
   if (terminals.is_none() && net.workload->has_links()) given = mapping::between_nodes(given, net.workload->nodes, at);
   const mapping::MappingQuality q = without_gil([&] {

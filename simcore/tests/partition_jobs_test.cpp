@@ -84,6 +84,17 @@ std::vector<Case> cases() {
   shared.classes = {{"high", {{"priority", 1}}}, {"low", {{"share", 0.1}, {"limit", 0.7}}}};
   shared.workload.classes = {{"control", "high"}, {"ur", "low"}, {"below_5000", "high"}};
   all.push_back({"classes of messages", shared});
+  const auto queued = [](JobSection job, double start) {
+    job.name += std::to_string(static_cast<int>(start));
+    return job.motif.values = merge(job.motif.values, {{"start_ns", start}, {"estimate_ns", 4000.0}}), job;
+  };
+  add("par sc22 jobs of a scheduler with noise", sc22(), "par",
+      {{"scheduler", "backfilling"},
+       {"placement", "least_interfering"},
+       {"noise", "lognormal"},
+       {"noise_skew_ns", 300.0}},
+      {queued(motif("fft3d", fft), 0), queued(motif("ur", random), 100), queued(halo(27, 9000), 200),
+       queued(halo(12, 20000), 300), queued(motif("ur", random), 900)});
   Config decided = all.front().config;
   decided.routing = {"policy", {{"observation", "relative_use+path"}, {"temperature", 1.0}}};
   all.push_back({"policy sc22 fft3d and halo3d", decided});

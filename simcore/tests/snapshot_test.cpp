@@ -75,6 +75,8 @@ std::vector<Config> small_configs() {
                 small),
       with_jobs(two_jobs(), {{"host", "loggops"}, {"network", "none"}, {"loggops_S_bytes", 1000}},
                 dragonfly_section(2, 2, 1, 3), "minimal", small),
+      with_jobs(two_jobs(), {{"scheduler", "first_come"}, {"launch_ns", 100.0}}, dragonfly_section(1, 2, 1, 3),
+                "minimal", small),
       config(df, packet_crossbar(small), {"q_adaptive", {}}, traffic("uniform", 0.9, 1, 4)),
       with_jobs(two_jobs(), {{"blame", true}}, dragonfly_section(2, 2, 1, 3), "minimal", packet_crossbar(small)),
       in_parts(3, with_jobs(two_jobs(), {{"nic_order", "packet"}, {"mpi_eager_bytes", 100}},

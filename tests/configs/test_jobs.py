@@ -24,9 +24,11 @@ def sizes(available: int, *overrides: str) -> dict[str, int]:
 def test_every_option_has_the_core_s_parameters_and_defaults(name: str) -> None:
     section = compose([f"workload={name}"]).workload
     for key, spec in registered("workload")["workload"]["params"].items():
-        assert section[key] == spec["default"]
-    longest_ns = 2e9 if name == "trace" else 100e6  # recorded jobs last longer
-    assert (section.name, section.max_ns, section.series_interval_ns) == (name, longest_ns, 10_000)
+        other = {"scheduler": "backfilling", "blame": False} if name == "queue" else {}
+        assert section[key] == other.get(key, spec["default"])
+    longest_ns = 2e9 if name in ("queue", "trace") else 100e6  # recorded jobs last longer
+    series_ns = 0 if name == "queue" else 10_000
+    assert (section.name, section.max_ns, section.series_interval_ns) == (name, longest_ns, series_ns)
 
 
 def test_the_study_s_numbers() -> None:

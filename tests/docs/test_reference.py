@@ -95,6 +95,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
             *("workload.scale=0.01", "workload.size_scale=0.1", "workload.ranks_per_node=2"),
             *("workload.series_interval_ns=1000", "workload.map_interval_ns=1000", "workload.classes={lu: high}"),
         ],
+        ["router=sc22", "routing=minimal", "workload=queue", "workload.count=2", "workload.motifs=[dl]"],
         [
             "routing=minimal",
             "congestion_control=dcqcn",

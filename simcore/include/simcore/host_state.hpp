@@ -99,7 +99,7 @@ struct Outbox {  // transfers of a NIC that still have packets to inject
 };
 
 // kLinkHead, kLinkTail: the first and the last byte of a transfer reach the receiver's port of the intra-node link.
-// kFlow: a rank sends its next flow.
+// kFlow: a rank sends its next flow. kSubmit: a job enters the queue of the scheduler.
 enum class HostAction : u32 {
   kStartRank,
   kReady,
@@ -110,11 +110,12 @@ enum class HostAction : u32 {
   kMatch,
   kLinkHead,
   kLinkTail,
-  kFlow
+  kFlow,
+  kSubmit
 };
 struct HostEvent {
   u64 when, order;  // ps; order breaks ties
-  u32 action, id;   // rank, operation or message
+  u32 action, id;   // rank, operation, message or job
 };
 
 // LogGOPS: the queue of a processor or of one direction of an interface, sorted by `order`. The front entry has a host
@@ -139,7 +140,8 @@ struct HostTotals {
   u64 now = 0;    // time of the last event, ps
   u64 blocks_done = 0;
   u32 ranks_done = 0, messages_open = 0;  // messages_open: entries of the pool in use
-  u32 pairs = 0, reserved = 0;            // pairs: entries of the table in use
+  u32 pairs = 0;                          // entries of the table in use
+  u32 news = 0;  // 1: a job was submitted or a rank has ended, and the scheduler has not seen it
 };
 
 struct JobTotals {

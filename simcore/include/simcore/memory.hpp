@@ -42,10 +42,11 @@ struct MemoryShape {
   double lowest = 0, highest = std::numeric_limits<double>::max();
   bool or_none = false;
   void (*initialise)(const Network&, State&) = nullptr;  // writes initial values that differ from `fill`
-  bool learned = false;        // a table of floats that users may write; infinity marks entries without meaning
-  bool sparse = false;         // a learned table that begins with sparse rows
-  Cell cell = Cell::kU32;      // set by declare()
-  std::vector<u8> blank = {};  // set by declare(): bytes of a new entry of a packet
+  bool learned = false;          // a table of floats that users may write; infinity marks entries without meaning
+  bool sparse = false;           // a learned table that begins with sparse rows
+  bool between_windows = false;  // partitions share it, because it changes only between their windows
+  Cell cell = Cell::kU32;        // set by declare()
+  std::vector<u8> blank = {};    // set by declare(): bytes of a new entry of a packet
 
   u32 cell_bytes() const { return cell == Cell::kU8 ? 1 : cell == Cell::kU16 ? 2 : cell == Cell::kDouble ? 8 : 4; }
   std::size_t entry_bytes() const { return std::size_t{rows} * stride * cell_bytes(); }

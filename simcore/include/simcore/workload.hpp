@@ -16,7 +16,8 @@ struct Job {
   std::string name, motif;
   std::shared_ptr<const Program> program;
   u32 ranks, first_rank;  // its ranks are first_rank .. first_rank + ranks - 1 of the workload
-  u64 start_ps;
+  u64 start_ps;           // with a scheduler: the submission
+  u64 estimate_ps;        // run time that the scheduler expects
 };
 
 enum class HostKind : u8 { kLogGops, kMpi };
@@ -73,6 +74,19 @@ struct Nodes {
   u32 terminal(u32 node, u32 k) const { return terminals[std::size_t{node} * nics + k / ranks_per_nic()]; }
 };
 
+// A scheduler that places jobs during the run (src/core/hosts/scheduler.hpp).
+struct Scheduler {
+  u64 launch_ps = 0;  // time from a decision to the start of the ranks; 0: there is no scheduler
+  bool backfills = false;
+  std::string placement;
+  u64 placement_seed = 0;
+  Kept<u32> terminal;  // [ranks] kNone: not yet placed
+  Kept<u32> rank;      // [terminals] the lowest rank of a running job with this NIC; kNone: the terminal is free
+  Kept<double> start;  // [jobs] ps, or one of the following
+  static constexpr double kFuture = -3, kSubmitted = -2, kWaiting = -1;
+  Kept<double> load;  // [router_ports] of the running jobs; with placement=least_interfering
+};
+
 struct Workload {
   std::vector<Job> jobs;
   std::vector<u32> rank_terminal;  // [ranks]
@@ -80,6 +94,8 @@ struct Workload {
   std::vector<u32> terminal_rank;  // [terminals] the lowest rank with this NIC; kNone: no rank
   std::vector<u32> rank_node;      // [ranks]
   Nodes nodes;
+  Scheduler scheduler;              // it gives ranks their terminals; the lists of terminals and nodes above have kNone
+  u64 skew_ps = 0, noise_seed = 0;  // ranks start up to `skew_ps` late
   HostModel host;
   u64 cycle_ps;
   u32 packet_bytes, flit_bytes;
@@ -96,7 +112,7 @@ struct Workload {
   std::shared_ptr<const MappingFacts> mapping;  // null unless the placement is mapped
 
   u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }
-  bool same_node(u32 a, u32 b) const { return rank_node[a] == rank_node[b]; }
+  bool scheduled() const { return scheduler.launch_ps > 0; }
   u32 job_count() const { return static_cast<u32>(jobs.size()); }
   bool has_links() const { return nodes.ranks > 1; }  // nodes have intra-node links
   bool shares_nics() const { return nodes.ranks > nodes.nics; }
@@ -108,6 +124,8 @@ struct RankMapping {
   // Assigns a terminal to every rank without one (kNone in `rank_terminal`, [ranks], job after job).
   std::shared_ptr<const MappingFacts> (*map)(const Params&, const Network&, const Nodes&, const std::vector<Job>&,
                                              std::vector<u32>& rank_terminal);
+  // Bytes that a job sends over each port on minimal paths, from the terminals of its ranks.
+  std::vector<double> (*load)(const Network&, const Nodes&, const Program&, const std::vector<u32>& rank_terminal);
 };
 const RankMapping*& rank_mapping();  // null: there is none
 
@@ -124,9 +142,9 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
 u32 motif_ranks(const std::string& name, u32 available);
 
 // The nodes in the order in which jobs take them. With one rank per node, a node is a terminal.
-// `job_nodes`: number of nodes that each job takes.
+// `job_nodes`: number of nodes that each job takes. `used`: nodes that are left out; empty: none.
 std::vector<u32> placement_order(const Network& network, const Nodes& nodes, const std::string& policy, u64 seed,
-                                 const std::vector<u32>& job_nodes);
+                                 const std::vector<u32>& job_nodes, const std::vector<char>& used = {});
 const std::vector<std::string>& placement_policies();
 
 const std::vector<ParamSpec>& workload_params();      // parameters of the workload

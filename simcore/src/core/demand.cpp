@@ -48,6 +48,8 @@ const std::vector<double>& DemandArea::accrued(const Network& net, const State& 
     throw CoreError("accrued delay: routing." + net.routing_name +
                     " does not record the delivered packets per source; use routing=agent, policy, random or biased");
   const Cycle now = s.part.totals.now;
+  if (net.workload && net.workload->scheduled())
+    throw CoreError("accrued delay: the jobs of workload.scheduler have no terminals before they start");
   if (due_.empty() || now < counted_to_) begin(net);
   counted_to_ = now;
   for (u32 rank = 0; net.workload && rank < clocks_.size(); rank++)

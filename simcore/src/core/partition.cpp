@@ -64,8 +64,9 @@ bool sees_far(const Network& net) {
 bool whole(const Network& net) {
   const Seam* const seam = net.seam.get();
   const bool recorded = seam && (seam->capacity > 0 || seam->witness || seam->reward->delivered);
-  const bool shared = std::any_of(net.memories.begin(), net.memories.end(),
-                                  [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
+  const bool shared = std::any_of(net.memories.begin(), net.memories.end(), [](const MemoryShape& m) {
+    return (m.per == Per::kNetwork || m.per == Per::kJob) && !m.between_windows;
+  });
   if (net.workload && one_heap_of_events(*net.workload)) return true;
   return net.routing_facts.spreads || net.delivered || recorded || shared || (net.learns && sees_far(net)) ||
          net.router.flit_by_flit;
@@ -160,6 +161,9 @@ void choose_partitions(Network& net, u32 wanted, u32 threads) {
     else cut_units_of(unit);
   }
   net.lookahead = std::min(shortest, net.router.watchdog_cycles);
+  if (net.workload && net.workload->scheduled())  // see scheduler.hpp
+    net.lookahead =
+        static_cast<u32>(std::min<u64>(net.lookahead, net.workload->scheduler.launch_ps / net.workload->cycle_ps));
   if (!wanted && net.lookahead < kShortestWindow) {
     net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
     net.router_partition.clear();

@@ -5,6 +5,7 @@
 
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
+#include "core/hosts/scheduler.hpp"
 #include "core/idle.hpp"
 #include "core/partition.hpp"
 #include "simcore/limits.hpp"
@@ -90,6 +91,7 @@ void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u3
       on_all_threads([&](u32 i) { hand_over(net, s, from, end, shares_.first(i), shares_.first(i + 1)); });
       forget_sent(net, s);
       workload::settle_outstanding(s);
+      workload::schedule(net, s);
       learning::settle_deliveries(s);
     }
     if (net.workload) skip_idle_cycles(net, s, shares_, until);

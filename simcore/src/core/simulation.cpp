@@ -5,6 +5,7 @@
 
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
+#include "core/hosts/scheduler.hpp"
 #include "core/idle.hpp"
 #include "core/partition_runner.hpp"
 #include "core/stage/stage.hpp"
@@ -136,10 +137,14 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     const u64 cycles = std::min(most_cycles, workload::end_of_time(net) - begin), until = (begin + cycles) * cycle_ps;
     ready(cycles);
     // Only the hosts are simulated. Their events are processed in strides of 1 us, so that Ctrl-C works.
+    const u64 launch = net.workload->scheduler.launch_ps, stride = launch ? std::min<u64>(launch, 1000000) : 1000000;
     const LimitScope scope(keep_going);
     Frame f(net, state_, workspace_, state_.part.totals.now);
     while (workload::next_host_event(state_) <= until && !workload_finished()) {
-      whole_or_broken([&] { workload::host_events(f, std::min(until, workload::next_host_event(state_) + 1000000)); });
+      whole_or_broken([&] {
+        workload::host_events(f, std::min(until, workload::next_host_event(state_) + stride));
+        workload::schedule(net, state_);
+      });
       show_progress();
       if (keep_going) keep_going();
     }

@@ -11,6 +11,7 @@
 #include "core/demand.hpp"
 #include "core/failures.hpp"
 #include "core/hosts/engine.hpp"
+#include "core/hosts/scheduler.hpp"
 #include "core/partition.hpp"
 #include "core/stage/acknowledgement.hpp"
 #include "core/stage/follow.hpp"
@@ -90,6 +91,7 @@ void request(const Network& net, State& s, Workspace& w, const Threads* threads)
     }
   });
   workload::settle_outstanding(s);
+  workload::schedule(net, s);
   learning::settle_deliveries(s);
 }
 
@@ -149,6 +151,7 @@ void collect(const Network& net, State& s, Workspace& w, const Threads* threads)
     if (!w.at_hosts) begin_cycle(net, s, w);
     Frame f(net, s, w, s.part.totals.now);
     first_half(f);
+    workload::schedule(net, s);
   }
   if (net.seam && net.seam->capacity) file_transitions(net, s, w.ids);
   resume(net, s, w);

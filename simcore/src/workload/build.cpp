@@ -6,12 +6,14 @@
 #include <set>
 
 #include "core/hosts/message_matrix.hpp"
+#include "core/hosts/scheduler.hpp"
 #include "simcore/error.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/state.hpp"
 #include "simcore/traffic_classes.hpp"
+#include "workload/noise.hpp"
 #include "workload/place.hpp"
 
 namespace flitgym {
@@ -112,14 +114,22 @@ void examine(const Program& program, const std::string& where, Workload& w) {
 
 std::vector<ParamSpec> all_workload_params() {
   const double many = std::numeric_limits<u32>::max();
+  std::vector<std::string> placements = placement_policies();
+  if (rank_mapping()) placements.push_back("least_interfering");
   std::vector<ParamSpec> all = {
       choice(
-          "placement", "random", placement_policies(),
+          "placement", "random", placements,
           "order in which jobs take nodes (terminals with one rank per node): linear = as numbered; random; "
           "random_router, random_group = whole routers or groups at random; clustered, clustered_router = each job in "
           "separate groups or routers; fragmented = as numbered with gaps; mapped = by the communication between "
-          "ranks, see mapping"),
+          "ranks, see mapping; least_interfering = with a scheduler: linear, clustered, clustered_router or random, "
+          "whichever shares the least load on minimal paths with the running jobs"),
       seed_of("the placement", "placement_seed"),
+      choice(
+          "scheduler", "none", {"none", "first_come", "backfilling"},
+          "none = all jobs have nodes of their own; first_come = a job waits for free nodes from its start_ns on, in "
+          "this order; backfilling = EASY: a job may overtake if it does not delay the first one in the queue"),
+      real("launch_ns", 1000, 1e-3, 1e12, "ns", "with a scheduler: time from its decision to the start of the ranks"),
       choice(
           "network", "simulated", {"simulated", "none"},
           "simulated = messages go through the network; none = messages take the LogGOPS latency, without congestion"),
@@ -166,8 +176,8 @@ std::vector<ParamSpec> all_workload_params() {
   };
   // Listed next to the other placement parameters.
   const std::vector<ParamSpec> of_mapping = rank_mapping() ? rank_mapping()->params() : std::vector<ParamSpec>{};
-  for (const std::vector<ParamSpec>& some : {node_params(), of_mapping})
-    all.insert(all.begin() + 2, some.begin(), some.end());
+  for (const std::vector<ParamSpec>& some : {workload::noise_params(), node_params(), of_mapping})
+    all.insert(all.begin() + 4, some.begin(), some.end());
   return all;
 }
 
@@ -240,17 +250,21 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
     const auto program = job.program ? job.program : motif_program(job.motif, where, net.seed, &validated.motif.values);
     if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
     std::vector<ParamSpec> common = common_motif_params();
+    const auto is_time = [](const std::string& key) { return key == "start_ns" || key == "estimate_ns"; };
     if (job.program) {  // a program has its own ranks and sizes
-      std::erase_if(common, [](const ParamSpec& spec) { return spec.key != "start_ns"; });
+      std::erase_if(common, [&](const ParamSpec& spec) { return !is_time(spec.key); });
     }
     Values own;
     for (const auto& [key, value] : job.motif.values)
-      if (job.program || key == "start_ns") own[key] = value;
-    const double start_ns = Params(where, common, own, net.seed).real("start_ns");
+      if (job.program || is_time(key)) own[key] = value;
+    const Params times(where, common, own, net.seed);
     validated.motif.values["ranks"] = i64{program->ranks};
-    validated.motif.values["start_ns"] = start_ns;
-    w->jobs.push_back({job.name, validated.motif.name, program, program->ranks, ranks,
-                       static_cast<u64>(std::llround(start_ns * 1000))});
+    const auto ps_of = [&](const char* key) {
+      validated.motif.values[key] = times.real(key);
+      return static_cast<u64>(std::llround(times.real(key) * 1000));
+    };
+    w->jobs.push_back({job.name, validated.motif.name, workload::with_noise(program, params, ranks), program->ranks,
+                       ranks, ps_of("start_ns"), ps_of("estimate_ns")});
     net.config.workload.jobs.push_back(std::move(validated));
     ranks += program->ranks;
     wanted += program->ranks;
@@ -259,7 +273,10 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   if (w->has_links() && !w->host.network)
     throw ConfigError("workload.ranks_per_node: " + std::to_string(w->nodes.ranks) +
                       " needs workload.network=simulated; with network=none, every message takes the LogGOPS latency");
-  workload::check_room(w->nodes, w->jobs, params.boolean("share_nodes"), net.terminals);
+  const bool scheduled = params.text("scheduler") != "none";
+  for (const Job& job : w->jobs)
+    if (scheduled) workload::check_room(w->nodes, {job}, false, net.terminals);
+  if (!scheduled) workload::check_room(w->nodes, w->jobs, params.boolean("share_nodes"), net.terminals);
   for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
   if (w->job_count() > 255)
     throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs; valid are at most 255");
@@ -267,9 +284,14 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
     throw ConfigError("workload.blame: " + std::to_string(accounts) + (net.classes ? " jobs x classes" : " jobs") +
                       "; blame supports at most " + std::to_string(kMostAccountedJobs) +
                       " jobs; use workload.blame=false");
+  if (scheduled)  // not all ranks run at the same time
+    w->memory_bytes = w->memory_bytes / wanted * std::min(wanted, u64{w->nodes.count} * w->nodes.ranks);
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
   if (params.boolean("message_matrix")) w->matrix = workload::declare_message_matrix(net, w->jobs);
+  w->skew_ps = static_cast<u64>(std::llround(params.real("noise_skew_ns") * 1000));
+  w->noise_seed = params.seed("noise_seed");
   workload::place(section, params, net, *w);
+  if (scheduled) w->scheduler = workload::declare_scheduler(params, net, *w);
   return w;
 }
 
@@ -278,7 +300,8 @@ const std::vector<ParamSpec>& common_motif_params() {
       integer("ranks", 0, 0, 1 << 24, "", "number of ranks of the job; 0 = the motif's default"),
       real("scale", 1.0, 1e-6, 1e6, "", "factor on the number of iterations (at least one remains)"),
       real("size_scale", 1.0, 1e-9, 1e6, "", "factor on the size of every message (rounded, at least one byte)"),
-      real("start_ns", 0, 0, 1e15, "ns", "time at which the ranks start"),
+      real("start_ns", 0, 0, 1e15, "ns", "time at which the ranks start; with a scheduler: submission of the job"),
+      real("estimate_ns", 0, 0, 1e15, "ns", "with a scheduler: run time that the user of the job expects"),
   };
   return specs;
 }

@@ -106,6 +106,17 @@ void check_room(const Nodes& nodes, const std::vector<Job>& jobs, bool share_nod
 
 void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
   const Nodes& nodes = w.nodes;
+  w.terminal_rank.assign(net.terminals, kNone);
+  if (params.text("scheduler") != "none") {
+    for (u32 j = 0; j < w.job_count(); j++) {
+      if (!section.jobs[j].terminals.empty())
+        throw ConfigError("workload.jobs." + w.jobs[j].name + ".terminals: workload.scheduler places the jobs");
+      w.rank_job.insert(w.rank_job.end(), w.jobs[j].ranks, j);
+    }
+    w.rank_terminal.assign(w.rank_job.size(), kNone);
+    w.rank_node = w.rank_terminal;
+    return;
+  }
   Places places(net, nodes, params.boolean("share_nodes"));
   std::vector<u32> left;  // [jobs] nodes for ranks without given terminals
   for (u32 j = 0; j < w.job_count(); j++) {
@@ -120,12 +131,13 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
     }
   }
   const std::string& policy = params.text("placement");
+  if (policy == "least_interfering")
+    throw ConfigError("workload.placement: least_interfering needs workload.scheduler");
   if (policy == "mapped") {
     w.mapping = rank_mapping()->map(params, net, nodes, w.jobs, w.rank_terminal);
   } else {
     fill_nodes(placement_order(net, nodes, policy, params.seed("placement_seed"), left), places, w);
   }
-  w.terminal_rank.assign(net.terminals, kNone);
   for (u32 r = w.ranks(); r-- > 0;) w.terminal_rank[w.rank_terminal[r]] = r;
   for (const u32 t : w.rank_terminal) w.rank_node.push_back(nodes.of_terminal[t]);
 }

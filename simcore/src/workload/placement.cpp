@@ -45,11 +45,15 @@ std::vector<u32> group_of_node(const Network& net, const Nodes& nodes) {
 
 // `place` is the group or the router of each node. Every job begins at a place that no other job uses, as long as there
 // is one. Remaining nodes in partly used places are filled last, starting with the job that found no unused place.
-std::vector<u32> clustered(const std::vector<u32>& place, u32 places, const std::vector<u32>& job_nodes) {
+// `used` [nodes]: nodes of other jobs; empty: none.
+std::vector<u32> clustered(const std::vector<u32>& place, u32 places, const std::vector<u32>& job_nodes,
+                           std::vector<char> used) {
   std::vector<std::vector<u32>> members(places);
   for (u32 n = 0; n < place.size(); n++) members[place[n]].push_back(n);
   std::vector<u32> taken;
-  std::vector<char> used(place.size(), 0), touched(places, 0);
+  std::vector<char> touched(places, 0);
+  used.resize(place.size(), 0);
+  for (u32 n = 0; n < place.size(); n++) touched[place[n]] |= used[n];
   const auto take = [&](u32 p, u32& left) {
     for (const u32 n : members[p])
       if (left > 0 && !used[n]) {
@@ -95,13 +99,18 @@ const std::vector<std::string>& placement_policies() {
 }
 
 std::vector<u32> placement_order(const Network& net, const Nodes& nodes, const std::string& policy, u64 seed,
-                                 const std::vector<u32>& job_nodes) {
+                                 const std::vector<u32>& job_nodes, const std::vector<char>& used) {
+  if (!used.empty() && !policy.starts_with("clustered")) {
+    std::vector<u32> order = placement_order(net, nodes, policy, seed, job_nodes);
+    std::erase_if(order, [&](u32 n) { return used[n]; });
+    return order;
+  }
   if (policy == "random") return shuffled(nodes.count, seed);
   if (policy == "random_router") return by_place(shuffled(net.routers, seed), router_of_node(net, nodes));
   if (policy == "random_group") return by_place(shuffled(net.groups, seed), group_of_node(net, nodes));
   if (policy == "fragmented") return fragmented(nodes.count, seed);
-  if (policy == "clustered") return clustered(group_of_node(net, nodes), net.groups, job_nodes);
-  if (policy == "clustered_router") return clustered(router_of_node(net, nodes), net.routers, job_nodes);
+  if (policy == "clustered") return clustered(group_of_node(net, nodes), net.groups, job_nodes, used);
+  if (policy == "clustered_router") return clustered(router_of_node(net, nodes), net.routers, job_nodes, used);
   std::vector<u32> order(nodes.count);
   std::iota(order.begin(), order.end(), 0u);
   return order;

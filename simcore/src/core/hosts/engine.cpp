@@ -55,6 +55,10 @@ class Engine {
         case HostAction::kMatch: look_for_receive(e.id); break;
         case HostAction::kLinkHead: link_head(f_, e.id); break;
         case HostAction::kLinkTail: link_tail(f_, e.id); break;
+        case HostAction::kSubmit:
+          w_.scheduler.start.of(s_)[e.id] = Scheduler::kSubmitted;
+          own_.totals.news = 1;
+          break;
       }
       queues_.ask_next();
       queue_free_operations();
@@ -79,6 +83,14 @@ class Engine {
 
   // ---- blocks ----
 
+  // The link of a released room, in its first entry.
+  auto next_op() {
+    return [this](u32 at) -> u32& { return own_.ops[at].next; };
+  }
+  auto next_edge() {
+    return [this](u32 at) -> u32& { return own_.edges[at]; };
+  }
+
   void enter(u32 r) {
     Rank& rank = s_.ranks[r];
     const Job& job = job_of(r);
@@ -100,6 +112,10 @@ class Engine {
     JobTotals& totals = own_.job_totals[w_.rank_job[r]];
     totals.ranks_done++;
     totals.finished = now_;
+    if (!w_.scheduled()) return;
+    own_.totals.news = 1;
+    give_back(rank.first_op, rank.op_class, own_.free_ops, next_op());
+    give_back(rank.first_edge, rank.edge_class, own_.free_edges, next_edge());
   }
 
   // Schedules the next flow of a rank, whose number is its `block`. Returns false if there is none.
@@ -125,10 +141,8 @@ class Engine {
     Rank& rank = s_.ranks[r];
     const Job& job = job_of(r);
     const u32 n = static_cast<u32>(block.ops.size()), edges = static_cast<u32>(block.dependencies.size());
-    make_room(rank.first_op, rank.op_class, n, own_.ops, own_.free_ops,
-              [&](u32 at) -> u32& { return own_.ops[at].next; });
-    make_room(rank.first_edge, rank.edge_class, edges, own_.edges, own_.free_edges,
-              [&](u32 at) -> u32& { return own_.edges[at]; });
+    make_room(rank.first_op, rank.op_class, n, own_.ops, own_.free_ops, next_op());
+    make_room(rank.first_edge, rank.edge_class, edges, own_.edges, own_.free_edges, next_edge());
     rank.ops = rank.left = n;
     ActiveOp* const ops = &own_.ops[rank.first_op];
     for (u32 i = 0; i < n; i++) {
@@ -178,8 +192,7 @@ class Engine {
     const u32 wanted = size_class(count);
     if (first != kNone) {
       if (wanted <= own_class) return;
-      next(first) = released[own_class];
-      released[own_class] = first;
+      give_back(first, own_class, released, next);
     }
     own_class = wanted;
     first = released[wanted];
@@ -189,6 +202,14 @@ class Engine {
       first = static_cast<u32>(all.size());
       all.resize(all.size() + (std::size_t{1} << wanted));
     }
+  }
+
+  template <class Next>
+  static void give_back(u32& first, u32 own_class, std::vector<u32>& released, Next next) {
+    if (first == kNone) return;
+    next(first) = released[own_class];
+    released[own_class] = first;
+    first = kNone;
   }
 
   // ---- operations ----

@@ -22,10 +22,19 @@ u64 end_of_time(const Network& network);
 void push_event(Hosts& hosts, u64 when, HostAction action, u32 id);
 void put_event(Hosts& hosts, const HostEvent& event);  // an event whose order is given
 
-// Index of the partition that simulates a rank.
-inline u32 partition_of_rank(const Network& net, u32 rank) {
-  return net.partition_of(net.terminal_router[net.workload->rank_terminal[rank]]);
+// The terminal of a rank, kNone: the scheduler has not placed it yet. The lowest rank with a NIC.
+inline u32 terminal_of(const Workload& w, const State& s, u32 rank) {
+  return w.scheduled() ? w.scheduler.terminal.of(s)[rank] : w.rank_terminal[rank];
 }
+inline u32 rank_at(const Workload& w, const State& s, u32 terminal) {
+  return w.scheduled() ? w.scheduler.rank.of(s)[terminal] : w.terminal_rank[terminal];
+}
+// Index of the partition that simulates a terminal.
+inline u32 partition_of_terminal(const Network& net, u32 terminal) {
+  return net.partition_of(net.terminal_router[terminal]);
+}
+// Starts a rank, at `when` or by the skew later.
+void start_rank(const Network& net, State& s, u32 rank, u64 when);
 
 // Takes an unused entry of a pool, which grows if there is none.
 template <class Entry>

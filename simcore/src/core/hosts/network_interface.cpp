@@ -54,7 +54,7 @@ Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
 // The ranks at both ends of a packet.
 PacketRanks ends_of(const Workload& w, const State& s, u32 packet) {
   if (w.shares_nics()) return s.packet_ranks[packet];
-  return {w.terminal_rank[s.packets[packet].source], w.terminal_rank[s.packets[packet].destination]};
+  return {rank_at(w, s, s.packets[packet].source), rank_at(w, s, s.packets[packet].destination)};
 }
 
 void add_outstanding(JobTotals& job, i64 bytes) {
@@ -116,7 +116,7 @@ void hand_on(Frame& f, u32 id, u64 when, bool by_packet) {
   const Message& m = hosts.messages[id];
   if (carries_data(transfer_of(m))) {
     count_received(f, m, when, by_packet ? 0 : when);
-    learning::count_delivered(f, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
+    learning::count_delivered(f, terminal_of(w, f.s, m.source), static_cast<double>(m.bytes) / w.packet_bytes);
   }
   if (transfer_of(m) == Transfer::kFlow) return flow_complete(f, id, when);
   push_event(hosts, when + w.host.nic_receive, HostAction::kArrive, id);
@@ -192,7 +192,7 @@ void hand_over(Frame& f, u32 id) {
   Hosts& hosts = f.hosts();
   Message& m = hosts.messages[id];
   const Transfer transfer = transfer_of(m);
-  const u32 from = sender(m), to = receiver(m), terminal = w.rank_terminal[from];
+  const u32 from = sender(m), to = receiver(m), terminal = terminal_of(w, s, from);
   if (carries_data(transfer)) {
     count_sent(f, m);
     if (JobPoint* point = job_point(f, w.rank_job[m.source])) {
@@ -200,7 +200,7 @@ void hand_over(Frame& f, u32 id) {
       if (from == to) point->bytes_received += m.bytes;
     }
   }
-  if (w.same_node(from, to)) {
+  if (w.nodes.of_terminal[terminal] == w.nodes.of_terminal[terminal_of(w, s, to)]) {
     if (w.has_links()) count_within_node(f, id, false);
     if (from != to) return enter_link(f, id);
     if (w.has_links()) count_within_node(f, id, true);
@@ -258,7 +258,7 @@ void fill_class(Frame& f, u32 terminal, u32 own_class) {
       box.next_flits = flits;
       return;
     }
-    const u32 to = w.rank_terminal[receiver(m)];
+    const u32 to = terminal_of(w, s, receiver(m));
     if (f.net.control && !control::may_go(f, terminal, to, flits)) {
       if (++held == kMostHeld) return;
       ahead = id;

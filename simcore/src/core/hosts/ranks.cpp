@@ -3,6 +3,7 @@
 
 #include "core/hosts/engine.hpp"
 #include "core/hosts/host.hpp"
+#include "simcore/rng.hpp"
 #include "simcore/traffic_classes.hpp"
 
 namespace flitgym::workload {
@@ -40,8 +41,16 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
 
 void start_workload(const Network& net, State& s) {
   const Workload& w = *net.workload;
-  for (u32 r = 0; r < w.ranks(); r++)
-    push_event(s.hosts[partition_of_rank(net, r)], w.jobs[w.rank_job[r]].start_ps, HostAction::kStartRank, r);
+  for (u32 r = 0; r < w.ranks() && !w.scheduled(); r++) start_rank(net, s, r, w.jobs[w.rank_job[r]].start_ps);
+  for (u32 j = 0; j < w.job_count() && w.scheduled(); j++)
+    push_event(s.hosts[0], w.jobs[j].start_ps, HostAction::kSubmit, j);
+}
+
+void start_rank(const Network& net, State& s, u32 rank, u64 when) {
+  const Workload& w = *net.workload;
+  constexpr u64 kStream = u64{0x736b6577} << 32;  // separate from the draws of packets
+  if (w.skew_ps) when += static_cast<u64>(unit(draw(w.noise_seed, kStream, rank)) * static_cast<double>(w.skew_ps));
+  push_event(s.hosts[partition_of_terminal(net, terminal_of(w, s, rank))], when, HostAction::kStartRank, rank);
 }
 
 std::string waiting_report(const Network& net, const State& s, u32 most) {
@@ -59,7 +68,12 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
     const Job& job = w.jobs[w.rank_job[r]];
     const u32 own = r - job.first_rank;
     text += "\n  job '" + job.name + "' rank " + std::to_string(own) + ", block " + std::to_string(rank.block) + ":";
-    const Hosts& hosts = s.hosts[partition_of_rank(net, r)];
+    const u32 terminal = terminal_of(w, s, r);
+    if (terminal == kNone) {
+      text += " it waits in the queue";
+      continue;
+    }
+    const Hosts& hosts = s.hosts[partition_of_terminal(net, terminal)];
     u32 shown = 0;
     for (u32 i = 0; i < rank.ops && shown < 4; i++) {
       const ActiveOp& op = hosts.ops[rank.first_op + i];

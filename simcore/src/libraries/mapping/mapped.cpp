@@ -150,7 +150,14 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   return facts;
 }
 
-const RankMapping mapping_of_ranks{mapping_params, map_ranks};
+std::vector<double> load_of(const Network& net, const Nodes& nodes, const Program& program,
+                            const std::vector<u32>& rank_terminal) {
+  mapping::MappingQuality unused;
+  const CommunicationMatrix between = mapping::between_nodes(communication_matrix(program), nodes, rank_terminal);
+  return mapping::load_on_minimal_paths(net, between, rank_terminal, unused);
+}
+
+const RankMapping mapping_of_ranks{mapping_params, map_ranks, load_of};
 const bool added = (rank_mapping() = &mapping_of_ranks, true);
 
 }  // namespace

@@ -23,9 +23,8 @@ void each_nearer(const Network& net, u32 router, u32 to, const std::vector<u32>&
   else each_link(net, *net.graphs[0], router, nearer);
 }
 
-// Computes the quality from the bytes on each port.
-void weigh(const Network& net, const std::vector<double>& load, double hop_bytes, MappingQuality& q) {
-  if (q.bytes > 0) q.dilation = hop_bytes / q.bytes;
+// Computes the congestion from the bytes on each port.
+void weigh(const Network& net, const std::vector<double>& load, MappingQuality& q) {
   u32 links = 0;
   for (u32 port = 0; port < net.router_ports; port++) {
     if (!net.is_link(port) || !net.graphs[0]->usable(port)) continue;
@@ -60,6 +59,12 @@ workload::CommunicationMatrix between_nodes(const workload::CommunicationMatrix&
 MappingQuality quality_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
                                         const std::vector<u32>& rank_terminal) {
   MappingQuality q;
+  weigh(net, load_on_minimal_paths(net, matrix, rank_terminal, q), q);
+  return q;
+}
+
+std::vector<double> load_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
+                                          const std::vector<u32>& rank_terminal, MappingQuality& q) {
   // The traffic between two routers, sorted by receiver.
   struct Flow {
     u32 to, from;
@@ -122,8 +127,8 @@ MappingQuality quality_on_minimal_paths(const Network& net, const workload::Comm
     }
     through[to] = 0;
   }
-  weigh(net, load, hop_bytes, q);
-  return q;
+  if (q.bytes > 0) q.dilation = hop_bytes / q.bytes;
+  return load;
 }
 
 MappingQuality quality_under_table(const Network& net, const tables::ForwardingTable& table,
@@ -147,7 +152,8 @@ MappingQuality quality_under_table(const Network& net, const tables::ForwardingT
           worked(4);
         });
     }
-  weigh(net, load, hop_bytes, q);
+  if (q.bytes > 0) q.dilation = hop_bytes / q.bytes;
+  weigh(net, load, q);
   return q;
 }
 

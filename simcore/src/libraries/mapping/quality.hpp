@@ -25,6 +25,9 @@ struct MappingQuality {
 // The quality if traffic is spread evenly over all shortest paths, parallel links included.
 MappingQuality quality_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
                                         const std::vector<u32>& rank_terminal);
+// The bytes on each port [router_ports] under the same rule. Adds to q.bytes, and sets q.dilation.
+std::vector<double> load_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
+                                          const std::vector<u32>& rank_terminal, MappingQuality& q);
 // The quality if traffic follows the table, evenly divided among all addresses of a terminal. Throws ConfigError if the
 // table does not fit the network.
 MappingQuality quality_under_table(const Network& net, const tables::ForwardingTable& table,

@@ -314,7 +314,8 @@ std::vector<ParamSpec> params() {
       choice(
           "model", "small", model_names(),
           "sizes of the transformer. gpt_13b, gpt_175b: Brown et al. 2020; llama_7b, llama_65b: Touvron et al. 2023; "
-          "mixtral_8x7b: Jiang et al. 2024; small: 4 layers of 256 values, for first runs"),
+          "llama2_70b: Touvron et al. 2023b; mixtral_8x7b: Jiang et al. 2024; small: 4 layers of 256 values, for first "
+          "runs"),
       size("layers", 1 << 16, "", "transformer layers"),
       size("hidden", 1 << 20, "", "hidden size h; the inner size of feed-forward blocks grows with it"),
       size("heads", 1 << 16, "", "attention heads"),

@@ -22,6 +22,7 @@ constexpr Model kModels[] = {
     {  96,  12288,   96,  96, 49152, 50257,     2048,    1,      1, false, true,  true },
     {  32,   4096,   32,  32, 11008, 32000,     2048,    1,      1, true,  false, false},
     {  80,   8192,   64,  64, 22016, 32000,     2048,    1,      1, true,  false, false},
+    {  80,   8192,   64,   8, 28672, 32000,     4096,    1,      1, true,  false, false},
     {  32,   4096,   32,   8, 14336, 32000,    32768,    8,      2, true,  false, false},
 };
 // clang-format on
@@ -163,7 +164,8 @@ class Planner {
 }  // namespace
 
 const std::vector<std::string>& model_names() {
-  static const std::vector<std::string> names{"small", "gpt_13b", "gpt_175b", "llama_7b", "llama_65b", "mixtral_8x7b"};
+  static const std::vector<std::string> names{"small",     "gpt_13b",    "gpt_175b",    "llama_7b",
+                                              "llama_65b", "llama2_70b", "mixtral_8x7b"};
   return names;
 }
 

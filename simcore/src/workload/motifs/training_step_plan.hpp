@@ -40,6 +40,11 @@ struct Model {
     return 2.0 * batch * sequence * static_cast<double>(top_k * expert_values() + router_values());
   }
   double head_flops(u32 batch) const { return 2.0 * batch * sequence * static_cast<double>(embedding_values()); }
+  double pass_flops(u32 batch) const {
+    return layers * (attention_flops(batch) + feed_forward_flops(batch)) + head_flops(batch);
+  }
+  // Keys and values of a token in all layers.
+  u64 cache_values() const { return 2 * u64{layers} * kv_heads * (hidden / heads); }
 };
 
 const std::vector<std::string>& model_names();

@@ -1,0 +1,87 @@
+#include "workload/noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simcore/rng.hpp"
+
+namespace flitgym::workload {
+
+namespace {
+
+constexpr u64 kStream = u64{0x6e6f6973} << 32;  // plus the rank; separate from the draws of packets
+constexpr u64 kTries = 16;                      // counters of an operation; a rank's speed has the first counter
+constexpr double kLongestNs = 1e15;             // of an operation, as build.cpp demands
+
+double exponential(double x) { return x < 0 ? 1 / exp_up(-x) : exp_up(x); }
+
+struct Noisy : Program {
+  std::shared_ptr<const Program> inner;
+  bool lognormal = false, varies = false;
+  double sigma = 0, slow_share = 0, slow_factor = 1;
+  u64 seed = 0;
+  u32 first_rank = 0;
+
+  u64 blocks(u32 rank) const override { return inner->blocks(rank); }
+  u64 repeats(u32 rank, u64 index) const override { return inner->repeats(rank, index); }
+  std::string where(u32 rank, u64 index, u32 op) const override { return inner->where(rank, index, op); }
+  u64 flow_time(u32 rank, u64& number, u64 before) const override { return inner->flow_time(rank, number, before); }
+  Flow flow(const Network& net, u32 rank, u64 number) const override { return inner->flow(net, rank, number); }
+
+  void block(u32 rank, u64 index, Block& out) const override {
+    inner->block(rank, index, out);
+    const u64 stream = kStream + first_rank + rank;
+    const double speed = unit(draw(seed, stream, 0)) < slow_share ? slow_factor : 1;
+    for (u64 k = 0; k < out.ops.size(); k++) {
+      Op& op = out.ops[k];
+      if (op.kind != OpKind::kCalc || op.size == 0) continue;
+      const double factor = speed * (varies ? drawn(stream, (index << 32) + (k + 1) * kTries) : 1);
+      op.size = static_cast<u64>(std::llround(std::min(kLongestNs, static_cast<double>(op.size) * factor)));
+    }
+  }
+
+  // A factor with mean 1. The normal variate is drawn by the polar method (Marsaglia and Bray, SIAM Review 6(3), 1964).
+  double drawn(u64 stream, u64 counter) const {
+    if (!lognormal) return -log_unit(unit(draw(seed, stream, counter)));
+    for (u64 k = counter;; k += 2) {
+      const double u = 2 * unit(draw(seed, stream, k)) - 1, v = 2 * unit(draw(seed, stream, k + 1)) - 1;
+      const double s = u * u + v * v;
+      if (s >= 1 || s == 0) continue;
+      return exponential(sigma * u * std::sqrt(-2 * log_unit(s) / s) - sigma * sigma / 2);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<ParamSpec> noise_params() {
+  return {
+      choice("noise", "none", {"none", "lognormal", "exponential"},
+             "distribution of computation times: each one is multiplied by a random factor with mean 1"),
+      real("noise_variation", 0.1, 0, 100, "", "coefficient of variation of the factor, with noise=lognormal"),
+      real("noise_slow_share", 0, 0, 1, "", "probability that a rank is slow"),
+      real("noise_slow_factor", 2, 1, 1e6, "", "factor of the computation times of slow ranks"),
+      real("noise_skew_ns", 0, 0, 1e12, "ns", "ranks start late by a uniformly distributed time up to this one"),
+      seed_of("the noise", "noise_seed"),
+  };
+}
+
+std::shared_ptr<const Program> with_noise(std::shared_ptr<const Program> program, const Params& params,
+                                          u32 first_rank) {
+  const std::string& noise = params.text("noise");
+  if (noise == "none" && params.real("noise_slow_share") == 0) return program;
+  auto noisy = std::make_shared<Noisy>();
+  const double variation = params.real("noise_variation");
+  noisy->ranks = program->ranks;
+  noisy->inner = std::move(program);
+  noisy->varies = noise != "none";
+  noisy->lognormal = noise == "lognormal";
+  noisy->sigma = std::sqrt(std::log(1 + variation * variation));
+  noisy->slow_share = params.real("noise_slow_share");
+  noisy->slow_factor = params.real("noise_slow_factor");
+  noisy->seed = params.seed("noise_seed");
+  noisy->first_rank = first_rank;
+  return noisy;
+}
+
+}  // namespace flitgym::workload
