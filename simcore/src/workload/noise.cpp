@@ -62,7 +62,6 @@ std::vector<ParamSpec> noise_params() {
       real("noise_slow_share", 0, 0, 1, "", "probability that a rank is slow"),
       real("noise_slow_factor", 2, 1, 1e6, "", "factor of the computation times of slow ranks"),
       real("noise_skew_ns", 0, 0, 1e12, "ns", "ranks start late by a uniformly distributed time up to this one"),
-      seed_of("the noise", "noise_seed"),
   };
 }
 
@@ -79,7 +78,7 @@ std::shared_ptr<const Program> with_noise(std::shared_ptr<const Program> program
   noisy->sigma = std::sqrt(std::log(1 + variation * variation));
   noisy->slow_share = params.real("noise_slow_share");
   noisy->slow_factor = params.real("noise_slow_factor");
-  noisy->seed = params.seed("noise_seed");
+  noisy->seed = params.run_seed();
   noisy->first_rank = first_rank;
   return noisy;
 }

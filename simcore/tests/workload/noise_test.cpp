@@ -66,10 +66,4 @@ TEST(slow_ranks_and_skewed_starts) {
   CHECK_NEAR(sum / 72, 2.5, 0.6);
 }
 
-TEST(noise_depends_on_its_seed_only) {
-  const auto hash = [](i64 seed) { return computing(4, 5, {{"noise", "lognormal"}, {"noise_seed", seed}}).hash(); };
-  CHECK_EQ(hash(1), hash(1));
-  CHECK(hash(1) != hash(2));
-}
-
 }  // namespace noise_test
