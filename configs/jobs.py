@@ -23,6 +23,15 @@ WINDOWS = {
     *("precision", "confidence", "max_ns"),
 }
 
+# Values of keys that are off, with the keys that then have no effect. Both are no part of the identity.
+_OFF: dict[str, tuple[Any, ...]] = {
+    "classes": ({},),
+    "scheduler": ("none", "launch_ns"),
+    "noise": ("none", "noise_variation"),
+    "noise_slow_share": (0, "noise_slow_factor"),
+    "noise_skew_ns": (0,),
+}
+
 
 def has_workload(config: Mapping[Any, Any]) -> bool:
     """Whether jobs use the network instead of a traffic pattern."""
@@ -74,7 +83,11 @@ def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
 
 def workload_identity(section: Section) -> dict[str, Any]:
     """The identity of a workload. A file counts by its content, not by its path."""
-    identity = {key: value for key, value in section.items() if key != "classes" or value}
+    identity = dict(section)
+    for key, (off, *without_effect) in _OFF.items():
+        if identity.get(key, off) in (off, None):
+            for name in (key, *without_effect):
+                identity.pop(name, None)
     if section["name"] == "queue" and section["file"]:
         identity["file"] = file_hash("workload.file", section["file"])
     if section["name"] in _MISSING:
