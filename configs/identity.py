@@ -36,7 +36,7 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: the jobs of the workload do not fit the network.
     """
-    sections = {key: _without_empty(config[key]) for key in (*_COMPONENTS, "seed")}
+    sections = {key: without_empty(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config, seed_alone=True)
     if failures:
         sections["failures"] = failures
@@ -80,7 +80,7 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     is another run. The provenance in a policy file is not hashed.
     """
     run = {key: value for key, value in plain_of(config["run"]).items() if key not in _NOT_IDENTITY}
-    identity = {key: _without_empty(config[key]) for key in (*_COMPONENTS, "seed")}
+    identity = {key: without_empty(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config)
     if failures:
         identity["failures"] = {"seed": config["seed"], **failures} if draws_failures(failures) else failures
@@ -187,7 +187,7 @@ def _traffic_label(traffic: Mapping[Any, Any]) -> str:
     return f"{traffic['name']}{file or sizes}{load}"
 
 
-def _without_empty(node: Any) -> Any:
+def without_empty(node: Any) -> Any:
     """Plain values of a section, without an empty mapping of traffic classes, which older results lack."""
     plain = plain_of(node)
     return {k: v for k, v in plain.items() if k != "classes" or v} if isinstance(plain, dict) else plain

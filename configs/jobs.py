@@ -23,7 +23,7 @@ WINDOWS = {
     *("precision", "confidence", "max_ns"),
 }
 
-# Values of keys that are off, with the keys that then have no effect. Both are no part of the identity.
+# Values of keys that are off, with the keys that then have no effect. Neither reaches the core or the identity.
 _OFF: dict[str, tuple[Any, ...]] = {
     "classes": ({},),
     "scheduler": ("none", "launch_ns"),
@@ -44,14 +44,15 @@ def core_workload(section: Section, sections: Section, failures: Section) -> dic
     Jobs use working terminals only, so `failures` (the core's section) and the seed that draws them count.
     """
     topology, seed = sections["topology"], sections["seed"]
-    parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
+    own = _without_off(section)
+    parameters = {key: own[key] for key in registered("workload")["workload"]["params"] if key in own}
     per_node = section["ranks_per_node"]
     if per_node == 1:
         available = terminals(dict(topology), dict(failures), seed)
     else:
         keys = ("ranks_per_node", "nics_per_node", "node_terminals")
         available = per_node * nodes(dict(topology), dict(failures), seed, {key: section[key] for key in keys})
-    classes = {"classes": section["classes"]} if section.get("classes") else {}
+    classes = {"classes": own["classes"]} if "classes" in own else {}
     jobs = (
         queue_jobs(section, available, sections, parameters)
         if section["name"] == "queue"
@@ -81,13 +82,15 @@ def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
     return {**place, "name": _job_name(given), "program": program(given, where, available)}
 
 
+def _without_off(section: Section) -> dict[str, Any]:
+    off = {key: names for key, (value, *names) in _OFF.items() if section.get(key, value) in (value, None)}
+    dropped = {*off, *(name for names in off.values() for name in names)}
+    return {key: value for key, value in section.items() if key not in dropped}
+
+
 def workload_identity(section: Section) -> dict[str, Any]:
     """The identity of a workload. A file counts by its content, not by its path."""
-    identity = dict(section)
-    for key, (off, *without_effect) in _OFF.items():
-        if identity.get(key, off) in (off, None):
-            for name in (key, *without_effect):
-                identity.pop(name, None)
+    identity = _without_off(section)
     if section["name"] == "queue" and section["file"]:
         identity["file"] = file_hash("workload.file", section["file"])
     if section["name"] in _MISSING:

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
-from .identity import core_sections, digest, plain_of, with_hashed_files
+from .identity import core_sections, digest, plain_of, with_hashed_files, without_empty
 from .jobs import file_word, has_workload, workload_identity
 from .policies import policy_path
 from .schema import node_of, offer_root
@@ -72,6 +72,7 @@ def training_hash(config: DictConfig) -> str:
     """Hash of everything that determines the policy, 12 hexadecimal digits."""
     identity = {key: value for key, value in plain_of(config).items() if key not in _NOT_IDENTITY}
     identity["worlds"] = mixture(config)
+    identity["router"] = without_empty(identity["router"])
     agent = identity["agent"]
     if agent.get("base"):  # of policy_search
         agent["base"] = file_hash("agent.base", policy_path("agent.base", agent["base"]), without_provenance)
