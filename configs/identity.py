@@ -91,6 +91,9 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
         identity["traffic"] = plain_of(config["traffic"])
+    for key in ("router", "workload"):  # the order of classes and of their rules counts
+        if "classes" in identity.get(key, {}):
+            identity[key]["classes"] = list(identity[key]["classes"].items())
     for section in identity.keys() & {"topology", "routing", "traffic", "workload"}:
         identity[section] = _with_seeds(section, identity[section], config["seed"])
     if run["load_q_table"] is not None:

@@ -96,9 +96,16 @@ def _words(machine: Machine, root: str, jobs: bool) -> list[str]:
 
 
 def _overrides(section: str, values: Mapping[str, Any]) -> list[str]:
-    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
-    quoted = {key: text if re.fullmatch(r"[\w.,\[\] -]+", text) else f"'{text}'" for key, text in texts.items()}
+    texts = {key: _text(value) for key, value in values.items()}
+    quoted = {key: text if re.fullmatch(r"[\w.,:{}\[\] -]+", text) else f"'{text}'" for key, text in texts.items()}
     return [f"{section}.{key}={text}" for key, text in quoted.items() if key != "name"]
+
+
+def _text(value: Any) -> str:
+    """The value in the syntax of Hydra, whose keys have no quotation marks."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_text(part)}" for key, part in value.items()) + "}"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def read_machine(path: Path) -> Machine:
@@ -162,6 +169,8 @@ def read_machine(path: Path) -> Machine:
     }
     parts = (packet, switch.get("ports", 0), latency, buffer, bandwidth, cables)
     control = content.get("congestion_control", "none")
+    if control not in (controls := registered("congestion_control")):
+        raise ConfigError(unknown(f"{path}: congestion_control", control, controls, "control"))
     return Machine({"name": name, **shape}, router, control, *parts)
 
 

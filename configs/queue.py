@@ -44,6 +44,7 @@ def queue_jobs(section: Section, available: int, sections: Section, parameters: 
     Raises:
         ConfigError: a line of the log is wrong, or a job is larger than the network.
     """
+    _check(section)
     requests = list(_logged(section) if section["file"] else _drawn(section, available, sections["seed"]))
     if not requests:
         raise ConfigError(f"workload.file: {section['file']} has no job with a run time and processors")
@@ -62,7 +63,7 @@ def _job(
             f"{request.place}: job {request.name} needs {request.ranks} ranks, but the network has room for "
             f"{available}; lower workload.ranks_per_processor"
         )
-    own = {"motif": motif} if isinstance(motif, str) else dict(motif)
+    own = dict(motif) if isinstance(motif, Mapping) else {"motif": motif}
     motifs = {name for name, spec in registered("motif").items() if "iterations" in spec["params"]}
     if own.get("motif") not in motifs:
         raise ConfigError(unknown("workload.motifs", str(own.get("motif")), motifs, "motif with iterations"))
@@ -72,18 +73,25 @@ def _job(
         compute = {"motif": "collective", "ranks": 1, "iterations": 1, "compute_ns": round(request.run_ns)}
         return {"name": request.name, **compute, **times}
     job = {**own, "ranks": ranks, "size_scale": section["size_scale"]}
-    once, further = iteration_times(sections, parameters, job)
+    # All routings and controls get the same jobs.
+    simplest = {key: value for key, value in sections.items() if key != "congestion_control"}
+    once, further = iteration_times({**simplest, "routing": {"name": "minimal"}}, parameters, job)
     job["iterations"] = max(1, 1 + round((request.run_ns - once) / further))
     return {"name": request.name, **job, **times}
 
 
 def iteration_times(sections: Section, parameters: Section, job: Section) -> tuple[float, float]:
-    """The run time of one iteration of a job alone on the network with linear placement, and of each further one."""
+    """The run time of one iteration of a job alone on the network, and of each further one.
+
+    The placement is linear. The job runs without noise and without traffic classes.
+    """
     if job["ranks"] == 1:
         return float(job["compute_ns"]), 0.0
-    alone = {"scheduler": "none", "placement": "linear", "blame": False, "message_matrix": False}
+    alone = {key: value for key, value in parameters.items() if not key.startswith(("noise", "classes"))}
+    alone |= {"scheduler": "none", "placement": "linear", "blame": False, "message_matrix": False}
+    router = {key: value for key, value in sections["router"].items() if key != "classes"}
     one, two = (
-        _run_alone(json.dumps({**sections, "workload": {**parameters, **alone, "jobs": [one_job]}}, sort_keys=True))
+        _run_alone(json.dumps({**sections, "router": router, "workload": {**alone, "jobs": [one_job]}}, sort_keys=True))
         for one_job in ({**job, "iterations": 1}, {**job, "iterations": 2})
     )
     return one, two - one
@@ -94,7 +102,22 @@ def _run_alone(config: str) -> float:
     simulation = Simulation(json.loads(config))
     simulation.run_workload(2**32)
     (job,) = simulation.jobs()
+    if job["finish_ns"] is None:
+        raise ConfigError(f"workload.motifs: two iterations of {job['motif']} alone take more than 2^32 cycles")
     return float(job["finish_ns"])
+
+
+def _check(section: Section) -> None:
+    if section["scheduler"] == "none":
+        raise ConfigError("workload.scheduler: none; a queue needs first_come or backfilling")
+    if not section["motifs"]:
+        raise ConfigError("workload.motifs: the list is empty")
+    for key in ("time_scale", "ranks_per_processor", "interarrival_ns", "run_ns", "estimate_factor"):
+        if not (math.isfinite(section[key]) and section[key] > 0):
+            raise ConfigError(f"workload.{key}: {section[key]} is no number above 0")
+    for key in ("skip", "count", "max_ranks", "run_variation"):
+        if not section[key] >= 0:
+            raise ConfigError(f"workload.{key}: {section[key]} is below 0")
 
 
 def _drawn(section: Section, available: int, seed: int) -> Iterator[Request]:
@@ -111,7 +134,7 @@ def _drawn(section: Section, available: int, seed: int) -> Iterator[Request]:
 
 def _logged(section: Section) -> Iterator[Request]:
     first: float | None = None
-    before, taken, left_out = -math.inf, 0, section["skip"]
+    before, taken, left_out = 0.0, 0, section["skip"]
     scale = section["time_scale"]
     for number, line in enumerate(read_plain(section["file"]).decode("utf-8", "replace").splitlines(), 1):
         words, place = line.partition(";")[0].split(), f"workload.file: {section['file']}:{number}"
@@ -120,11 +143,13 @@ def _logged(section: Section) -> Iterator[Request]:
         try:
             values = [float(word) for word in words]
         except ValueError:
-            raise ConfigError(f"{place}: '{line[:80]}' has a word that is not a number") from None
+            values = [math.nan]
+        if not all(map(math.isfinite, values)):
+            raise ConfigError(f"{place}: '{line[:80]}' has a word that is not a number")
         if len(values) != _FIELDS:
             raise ConfigError(f"{place}: {len(values)} numbers, but the Standard Workload Format has {_FIELDS}")
         submit, run, processors = values[_SUBMIT], values[_RUN], values[_ALLOCATED]
-        if submit < max(0, before):
+        if submit < before:
             raise ConfigError(f"{place}: the submit time {submit:g} is before that of an earlier line, {before:g}")
         before = submit
         processors = processors if processors > 0 else values[_REQUESTED]

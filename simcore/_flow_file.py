@@ -26,7 +26,7 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, clas
     """Read flows from a CSV (also gzipped) or Parquet file, in the order of their times.
 
     The columns are `time_ns`, `source`, `destination` (terminals by name or number), `bytes` and optionally `class`,
-    a whole number. With `classes` traffic classes, it is the index of one of them. A trace of packets is such a file,
+    a whole number. With `classes` traffic classes, it is the index of one of them, the last one by default. A trace of packets is such a file,
     too: each packet is a flow.
 
     Raises:
@@ -66,7 +66,7 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, clas
     )
     sizes = numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
     most, fits = (classes - 1, f"one of the {classes} traffic classes, 0 to {classes - 1}") if classes else _ANY_CLASS
-    kinds = numbers("class", 0, most, fits) if "class" in columns else np.zeros(count)
+    kinds = numbers("class", 0, most, fits) if "class" in columns else np.full(count, max(0, classes - 1))
     _refuse(sizes % 1 != 0, lambda k: f"{where(k)}: bytes '{columns['bytes'][k]}' is not a whole number")
     _refuse(kinds % 1 != 0, lambda k: f"{where(k)}: class '{columns['class'][k]}' is not a whole number")
     source, destination = terminals("source"), terminals("destination")

@@ -49,7 +49,7 @@ def queue_numbers(
 
 
 def alone_times(config: Mapping[str, Any]) -> dict[str, float]:
-    """The run time of each job alone with linear placement, from the times of one iteration and of two."""
+    """The run time of each job alone with linear placement, as in `iteration_times`."""
     sections = core_sections(config)
     workload = sections.pop("workload")
     times = {}

@@ -15,8 +15,8 @@ SIX = Path(__file__).parents[1] / "data" / "queue" / "six.swf"
 SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")
 # A second of the log is 100 us. An iteration computes for 100 us and then needs a few us for a barrier.
 QUEUE = (
-    *SMALL,
-    *("workload=queue", f"workload.file={SIX}", "workload.placement=linear"),
+    *("topology=dragonfly_72", "router=sc22", "routing=minimal", "workload=queue"),
+    *(f"workload.file={SIX}", "workload.placement=linear"),
     *("workload.time_scale=100000", "workload.launch_ns=100000"),
     "workload.motifs=[{motif: collective, collective: barrier, compute_ns: 100000, bytes: 0}]",
 )
@@ -72,6 +72,20 @@ def test_drawn_jobs_fill_their_run_times() -> None:
     assert 300e3 < np.mean([job["estimate_ns"] for job in jobs]) < 1200e3
 
 
+def test_all_routings_and_classes_get_the_same_jobs() -> None:
+    words = (*SMALL, "workload=queue", "workload.count=4", "workload.motifs=[ur]")
+    classes = ("router.classes={z: {limit: 0.02}, a: {}}", "workload.classes={job1: z}", "workload.noise=exponential")
+    assert jobs_of(*words, *classes, "routing=valiant") == jobs_of(*words, "routing=par")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["time_scale=nan", "interarrival_ns=0", "count=-1", "motifs=[]", "motifs=[5]", "scheduler=none"]
+)
+def test_wrong_keys_are_named(wrong: str) -> None:
+    with pytest.raises(ConfigError, match=f"workload.{wrong.partition('=')[0]}"):
+        jobs_of(*SMALL, "workload=queue", f"workload.{wrong}")
+
+
 LINE = "{} {} -1 10 {} -1 -1 4 10 -1 1 1 1 1 1 -1 -1 -1\n"
 
 
@@ -82,6 +96,7 @@ LINE = "{} {} -1 10 {} -1 -1 4 10 -1 1 1 1 1 1 -1 -1 -1\n"
         (LINE.format(1, 9, 4) + LINE.format(2, 8, 4), ("log.swf:3: the submit time 8 is before",)),
         ("1 0 -1 10\n", ("log.swf:2: 4 numbers, but the Standard",)),
         (LINE.format("x", 0, 4), ("log.swf:2:", "not a number")),
+        (LINE.format(1, 0, "nan"), ("log.swf:2:", "not a number")),
         (LINE.format(1, 0, 4).replace(" 10 ", " -1 "), ("log.swf", "has no job")),
     ],
 )

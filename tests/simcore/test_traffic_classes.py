@@ -51,8 +51,36 @@ def test_classes_of_a_file_of_flows(tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "routing=minimal", "traffic=flows", f"traffic.file={tmp_path / 'flows.csv'}"]
     result, _, _ = simulated(compose([*words, "router.classes={a: {}, b: {}}"]), no_report)
     assert [own["flits"] for own in result["classes"].values()] == [10, 20]
+    (tmp_path / "flows.csv").write_text("time_ns,source,destination,bytes\n0,1,50,1280\n")
+    result, _, _ = simulated(compose([*words, "router.classes={a: {}, b: {}}"]), no_report)
+    assert [own["flits"] for own in result["classes"].values()] == [0, 10]
+    (tmp_path / "flows.csv").write_text("time_ns,source,destination,bytes,class\n0,1,50,1280,0\n0,2,51,2560,1\n")
     with pytest.raises(ConfigError, match=r"flows\.csv, line 3: class '1' is not one of the 1 traffic classes"):
         simulated(compose([*words, "router.classes={a: {}}"]), no_report)
+
+
+def test_a_share_holds_after_the_class_used_an_idle_link(tmp_path: Path) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text("time_ns,source,destination,bytes,class\n0,2,71,100000000,1\n20000,0,70,60000000,0\n")
+    simulation = Simulation(
+        {
+            "topology": {
+                "name": "dragonfly",
+                "terminals_per_router": 2,
+                "routers_per_group": 4,
+                "global_ports": 2,
+                "groups": 9,
+            },
+            "router": {"classes": {"high": {"priority": 1}, "bulk": {"share": 0.3}}},
+            "routing": "minimal",
+            "traffic": {"name": "flows", "file": str(path)},
+        }
+    )
+    simulation.run_workload(22_000)
+    simulation.begin_window()
+    simulation.run_workload(10_000)
+    high, bulk = (own["flits"] for own in simulation.classes())
+    assert bulk / (high + bulk) == pytest.approx(0.3, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +101,8 @@ def test_wrong_classes_are_refused(words: list[str], message: str) -> None:
 def test_classes_are_part_of_the_identity() -> None:
     plain, classes = compose(PAIR[4:]), compose([*PAIR[4:], CLASSES])
     assert config_hash(plain) != config_hash(classes)
+    # The last class is the default, and the first rule that fits counts.
+    turned = compose([*PAIR[4:], "router.classes={bulk: {share: 0.2, limit: 0.9}, high: {priority: 1}}"])
+    assert config_hash(turned) != config_hash(classes)
     assert "classes" not in Simulation({"topology": "dragonfly_72", "routing": "minimal"}).configuration()["router"]
     assert set(registered("traffic_class")["traffic_class"]["params"]) == {"priority", "share", "limit", "sources"}

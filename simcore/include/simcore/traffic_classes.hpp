@@ -33,6 +33,7 @@ struct TrafficClasses {
   std::vector<ClassRule> rules;
   std::vector<u8> of_terminal;  // [terminals] of synthetic traffic and drawn flows
   bool listed = false;          // a file gives the classes of flows
+  double packet = 0;            // cycles of the longest packet on the slowest channel
   double slack = 0;             // cycles for which an unused share or limit is kept
   // [ports, channel and crossbar, classes, share and limit] cycle up to which the sent flits use the share or limit
   Kept<double> used;

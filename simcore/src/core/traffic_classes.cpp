@@ -93,7 +93,8 @@ void finish_classes(const Config& config, TrafficClasses& classes, Network& net)
         " is not free of deadlock with classes, because it waits for room; use deadlock_avoidance=distance");
   u32 slowest = 1;
   for (const Channel& c : net.channels) slowest = std::max(slowest, c.flit_cycles);
-  classes.slack = 8.0 * net.most_packet_flits * slowest;
+  classes.packet = static_cast<double>(net.most_packet_flits) * slowest;
+  classes.slack = 8 * classes.packet;
   for (const auto& [text, name] : config.workload.classes) {
     classes.rules.push_back(rule_of(net, text, number_of(classes, "workload.classes." + text, name)));
     net.config.workload.classes.emplace_back(text, name);

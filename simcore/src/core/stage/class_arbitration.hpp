@@ -3,7 +3,8 @@
 // as without classes.
 //
 // The flits of a class use up its share: a flit of t cycles takes t / share cycles of it. The class has less than its
-// share from the cycle on at which all this time has passed. The same holds for its limit (a token bucket).
+// share from the cycle on at which all this time has passed. The same holds for its limit (a token bucket). A class
+// that used idle bandwidth owes at most the time of one packet.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ inline u32 rank(const TrafficClasses& t, const double* used, u32 c, Cycle now) {
 inline void charge(const TrafficClasses& t, double* used, u32 c, u32 cycles, Cycle now, bool crossbar) {
   const TrafficClass& own = t.all[c];
   const double from = now - t.slack;
-  if (own.share > 0) used[2 * c] = std::max(used[2 * c], from) + cycles / own.share;
+  if (own.share > 0)
+    used[2 * c] = std::min(std::max(used[2 * c], from) + cycles / own.share, now + t.packet / own.share);
   if (own.limit < 1 && !crossbar) used[2 * c + 1] = std::max(used[2 * c + 1], from) + cycles / own.limit;
 }
 inline void charge_channel(const Frame& f, u32 port, u32 vc, u32 flits) {

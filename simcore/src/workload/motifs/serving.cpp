@@ -26,7 +26,8 @@ struct Serving : Program {
   u64 requests;
   u32 batch, prompt, output, reduces;
   u64 value_bytes, cache_bytes, seed;
-  double gap_ns, prefill_ns, decode_ns;  // mean time between two requests; computation of a pass
+  double gap_ns, prefill_ns;             // mean time between two requests; computation of a prompt
+  double token_ns, values_ns, cache_ns;  // computation of a token; reads of the values and of the cache of a request
   Algorithm algorithm;
 
   // Requests of instance `k` of `of`, which has every of-th one, and their batches.
@@ -64,7 +65,7 @@ struct Serving : Program {
       transfers.ireceive(first_rank(static_cast<u32>(request % prefill)) + me, cache, tag(kCaches, request));
     }
     const u64 generated = index == 0 ? 0 : std::min<u64>(batch, all_requests - (index - 1) * batch);
-    for (u32 token = 0; token < output && generated > 0; token++) pass(script, all, decode_ns, generated);
+    for (u32 token = 0; token < output && generated > 0; token++) pass(script, all, decode_ns(generated), generated);
   }
   std::string where(u32, u64 index, u32) const override { return "step " + std::to_string(index); }
 
@@ -77,6 +78,11 @@ struct Serving : Program {
       for (u32 k = 0; k < tensor && prefill > 0; k++)
         script.isend(first_rank(static_cast<u32>(i % prefill)) + k, prompt * kTokenBytes, tag(kPrompts, i));
     }
+  }
+
+  // A pass of one token per request reads all values and the caches of the requests once.
+  double decode_ns(u64 tokens) const {
+    return std::max(static_cast<double>(tokens) * token_ns, values_ns + static_cast<double>(tokens) * cache_ns);
   }
 
   // A pass of some tokens through the model.
@@ -118,14 +124,15 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   s.seed = params.seed("seed");
   s.gap_ns = 1e9 / params.real("rate_per_s");
   s.algorithm = algorithm_named(params.text("algorithm"));
-  // A pass of one token per request reads all values and caches once.
-  const double flops_per_ns = params.real("tflops") * 1000 * s.tensor, bytes_per_ns = params.real("memory_gb_per_s");
+  const double flops_per_ns = params.real("tflops") * 1000 * s.tensor;
+  const double bytes_per_ns = params.real("memory_gb_per_s") * s.tensor;
   Model m = s.model;
   m.sequence = s.prompt;
   s.prefill_ns = m.pass_flops(1) / flops_per_ns;
   m.sequence = 1;
-  const double read = static_cast<double>(m.values() * s.value_bytes + s.batch * s.cache_bytes);
-  s.decode_ns = std::max(m.pass_flops(s.batch) / flops_per_ns, read / (bytes_per_ns * s.tensor));
+  s.token_ns = m.pass_flops(1) / flops_per_ns;
+  s.values_ns = static_cast<double>(m.values() * s.value_bytes) / bytes_per_ns;
+  s.cache_ns = static_cast<double>(s.cache_bytes) / bytes_per_ns;
   return program;
 }
 
