@@ -25,9 +25,9 @@ _ANY_CLASS = 2**31 - 1, "a class, a whole number from 0"
 def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, classes: int = 0) -> Program:
     """Read flows from a CSV (also gzipped) or Parquet file, in the order of their times.
 
-    The columns are `time_ns`, `source`, `destination` (terminals by name or number), `bytes` and optionally `class`,
-    a whole number. With `classes` traffic classes, it is the index of one of them, the last one by default. A trace of packets is such a file,
-    too: each packet is a flow.
+    The columns are `time_ns`, `source`, `destination` (terminals by name or number), `bytes` and optionally
+    `class`, a whole number. With `classes` traffic classes, it is the index of one of them, the last one by
+    default. A trace of packets is such a file, too: each packet is a flow.
 
     Raises:
         ConfigError: The file holds no such flows. The message names the line (CSV) or the row (Parquet).
