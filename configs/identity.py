@@ -91,9 +91,6 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
         identity["traffic"] = plain_of(config["traffic"])
-    for key in ("router", "workload"):  # the order of classes and of their rules counts
-        if "classes" in identity.get(key, {}):
-            identity[key]["classes"] = list(identity[key]["classes"].items())
     for section in identity.keys() & {"topology", "routing", "traffic", "workload"}:
         identity[section] = _with_seeds(section, identity[section], config["seed"])
     if run["load_q_table"] is not None:
@@ -106,7 +103,16 @@ def config_hash(config: Mapping[Any, Any]) -> str:
 
 def digest(identity: Any) -> str:
     """A hash of plain values, 12 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(_classes_in_order(identity), sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _classes_in_order(node: Any) -> Any:
+    """Plain values with `classes` as lists, because the order of traffic classes and of their rules counts."""
+    if isinstance(node, list):
+        return [_classes_in_order(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    return {k: list(v.items()) if k == "classes" else _classes_in_order(v) for k, v in node.items()}
 
 
 def check_seed(seed: int) -> None:

@@ -94,8 +94,8 @@ struct Workload {
   std::vector<u32> terminal_rank;  // [terminals] the lowest rank with this NIC; kNone: no rank
   std::vector<u32> rank_node;      // [ranks]
   Nodes nodes;
-  Scheduler scheduler;              // it gives ranks their terminals; the lists of terminals and nodes above have kNone
-  u64 skew_ps = 0, noise_seed = 0;  // ranks start up to `skew_ps` late
+  Scheduler scheduler;  // it gives ranks their terminals; the lists of terminals and nodes above have kNone
+  u64 skew_ps = 0;      // ranks start up to this time late
   HostModel host;
   u64 cycle_ps;
   u32 packet_bytes, flit_bytes;

@@ -49,7 +49,7 @@ void start_workload(const Network& net, State& s) {
 void start_rank(const Network& net, State& s, u32 rank, u64 when) {
   const Workload& w = *net.workload;
   constexpr u64 kStream = u64{0x736b6577} << 32;  // separate from the draws of packets
-  if (w.skew_ps) when += static_cast<u64>(unit(draw(w.noise_seed, kStream, rank)) * static_cast<double>(w.skew_ps));
+  if (w.skew_ps) when += static_cast<u64>(unit(draw(net.seed, kStream, rank)) * static_cast<double>(w.skew_ps));
   push_event(s.hosts[partition_of_terminal(net, terminal_of(w, s, rank))], when, HostAction::kStartRank, rank);
 }
 

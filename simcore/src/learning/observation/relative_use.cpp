@@ -132,13 +132,14 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
 // the queues of a fat tree with a permutation grew over hundreds of microseconds. If packets use all links of a row
 // equally, the means are half the lost times.
 void learn(const Network& net, State& s, u32 port, u32 row, float target) {
+  const u32 router = net.router_of_port(port);
+  float* const values = net.feedback.row(s, router, row);
   const bool of_price = row >= net.feedback.rows / kTables;
   if (!of_price) {
     const float keep = 1 - kReportRate / static_cast<float>(net.link_span);
-    float* const values = net.feedback.row(s, net.router_of_port(port), row);
     for (u32 k = 0; k < net.link_span; k++) values[k] *= keep;
   }
-  float& value = report_cell(net, s, port, row);
+  float& value = values[net.local_port(port) - net.first_link[router]];
   value += kReportRate * ((of_price ? target : std::max(target - net.seam->hop_ns[port], 0.0f)) - value);
 }
 
