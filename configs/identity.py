@@ -112,7 +112,10 @@ def _classes_in_order(node: Any) -> Any:
         return [_classes_in_order(part) for part in node]
     if not isinstance(node, dict):
         return node
-    return {k: list(v.items()) if k == "classes" else _classes_in_order(v) for k, v in node.items()}
+    ordered = {k: _classes_in_order(v) for k, v in node.items()}
+    if isinstance(node.get("classes"), dict):  # a routing may have a number of that name
+        ordered["classes"] = list(node["classes"].items())
+    return ordered
 
 
 def check_seed(seed: int) -> None:
