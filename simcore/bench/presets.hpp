@@ -5,7 +5,6 @@
 #include <sstream>
 #include <string>
 
-#include "simcore/error.hpp"
 #include "simcore/params.hpp"
 
 namespace flitgym::bench {

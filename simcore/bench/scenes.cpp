@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "presets.hpp"
-#include "simcore/error.hpp"
 
 namespace flitgym::bench {
 

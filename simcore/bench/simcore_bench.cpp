@@ -10,7 +10,6 @@
 
 #include "measure.hpp"
 #include "scenes.hpp"
-#include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 
 // Under callgrind the warm-up runs without counting, ten times as fast. Otherwise this does nothing.

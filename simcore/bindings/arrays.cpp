@@ -1,13 +1,9 @@
 // A network and a simulation's state as dicts and NumPy arrays.
-#include <algorithm>
-
 #include "configuration.hpp"
 #include "core/hosts/engine.hpp"
 #include "exclusive.hpp"
 #include "simcore/control.hpp"
 #include "simcore/graph.hpp"
-#include "simcore/network.hpp"
-#include "simcore/state.hpp"
 #include "simcore/stats.hpp"
 
 namespace {

@@ -7,15 +7,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <limits>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/simulation.hpp"
 
 namespace py = pybind11;

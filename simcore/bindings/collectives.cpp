@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <map>
-
-#include "bindings.hpp"
 #include "workload/collectives/collectives.hpp"
 
 namespace {

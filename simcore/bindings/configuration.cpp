@@ -1,7 +1,5 @@
 #include "configuration.hpp"
 
-#include <algorithm>
-
 #include "readers/goal.hpp"
 #include "simcore/tables/engine.hpp"
 

@@ -1,10 +1,7 @@
 // Conversion of Python mappings to a configuration and back, and of the registries to Python.
 #pragma once
 
-#include <string>
-
 #include "bindings.hpp"
-#include "simcore/params.hpp"
 
 // Returns the text of a key or a name. Throws ConfigError if it is not text.
 std::string to_text(const std::string& where, const py::handle& item);

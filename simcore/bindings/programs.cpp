@@ -1,6 +1,4 @@
 // `Program`: the operations of the ranks of a job. The docstrings are in simcore/_program.py.
-#include <map>
-
 #include "configuration.hpp"
 #include "readers/array_program.hpp"
 #include "readers/goal.hpp"

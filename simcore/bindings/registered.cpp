@@ -1,5 +1,4 @@
 // The registered components and their parameters, as dicts.
-#include <algorithm>
 #include <set>
 
 #include "configuration.hpp"

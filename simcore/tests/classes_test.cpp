@@ -1,7 +1,6 @@
 // Traffic classes: shares of a saturated link, the delay of a high class, separate VCs, rules for messages, and errors.
 #include "core/hosts/engine.hpp"
 #include "readers/goal.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/traffic_classes.hpp"
 #include "support/dependencies.hpp"

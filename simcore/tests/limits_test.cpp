@@ -1,6 +1,5 @@
 // Limits of time and memory. Long work can be interrupted, cheap checks come first, and a network that needs too much
 // memory is refused before it is allocated.
-#include "simcore/limits.hpp"
 
 #include <ctime>
 

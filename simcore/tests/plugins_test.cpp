@@ -2,8 +2,6 @@
 // loads the example plugin of docs/extending.
 #include "simcore/plugins.hpp"
 
-#include "simcore/error.hpp"
-#include "simcore/network.hpp"
 #include "simcore/registry.hpp"
 #include "support/file.hpp"
 

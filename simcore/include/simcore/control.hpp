@@ -3,11 +3,6 @@
 // source and no bandwidth.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 

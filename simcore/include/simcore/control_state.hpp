@@ -1,9 +1,6 @@
 // State of a congestion control: the flows of the sources, and the acknowledgements on their way.
 #pragma once
 
-#include <vector>
-
-#include "simcore/types.hpp"
 #include "simcore/wheel.hpp"
 
 namespace flitgym {

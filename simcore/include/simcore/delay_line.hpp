@@ -3,9 +3,6 @@
 // the line. Aligned, because a line belongs to one thread.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "simcore/array.hpp"
 #include "simcore/types.hpp"
 

@@ -2,8 +2,6 @@
 // breadth-first search over the present links makes a table.
 #pragma once
 
-#include <algorithm>
-
 #include "simcore/state.hpp"
 
 namespace flitgym {

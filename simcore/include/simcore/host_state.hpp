@@ -1,8 +1,6 @@
 // State of the hosts of a workload: ranks, operations, messages, and sums over jobs (src/workload).
 #pragma once
 
-#include <vector>
-
 #include "simcore/types.hpp"
 
 namespace flitgym {

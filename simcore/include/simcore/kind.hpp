@@ -2,15 +2,8 @@
 // plugin are checked by the templates below before one of them is registered (src/core/plugins.cpp).
 #pragma once
 
-#include <algorithm>
 #include <cctype>
-#include <map>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "simcore/error.hpp"
 #include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 

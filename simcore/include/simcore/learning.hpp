@@ -6,11 +6,6 @@
 // network.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "simcore/state.hpp"
 
 namespace flitgym {

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <functional>
-#include <string>
 
 #include "simcore/types.hpp"
 

@@ -4,11 +4,6 @@
 // for a new component.
 #pragma once
 
-#include <algorithm>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "simcore/array.hpp"
 #include "simcore/types.hpp"
 

@@ -12,18 +12,10 @@
 // entries in the gaps are unused.
 #pragma once
 
-#include <algorithm>
-#include <limits>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "simcore/cost.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/memory.hpp"
 #include "simcore/params.hpp"
-#include "simcore/types.hpp"
 
 namespace flitgym {
 

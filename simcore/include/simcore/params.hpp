@@ -1,13 +1,10 @@
 // Typed parameters. A component declares its parameters, and Params checks the given values once.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
+#include "simcore/error.hpp"
 #include "simcore/types.hpp"
 
 namespace flitgym {

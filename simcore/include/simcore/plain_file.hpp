@@ -1,8 +1,6 @@
 // Reads files that a user names.
 #pragma once
 
-#include <string>
-
 #include "simcore/types.hpp"
 
 namespace flitgym {

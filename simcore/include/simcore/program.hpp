@@ -4,10 +4,6 @@
 // A block is generated when a rank reaches it. So a loop of 7,200 iterations keeps only one block in memory.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "simcore/types.hpp"
 
 namespace flitgym {

@@ -1,9 +1,6 @@
 // Totals of a program, and checks that it can run.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "simcore/limits.hpp"
 #include "simcore/program.hpp"
 

@@ -1,10 +1,6 @@
 // Registries of components. Each component is a file that registers itself at its end, so there is no central list.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include "simcore/network.hpp"
 #include "simcore/program.hpp"
 

@@ -2,8 +2,6 @@
 // depend on the order in which threads draw them.
 #pragma once
 
-#include <bit>
-
 #include "simcore/types.hpp"
 
 namespace flitgym {

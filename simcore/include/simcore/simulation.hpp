@@ -4,12 +4,7 @@
 
 #include <atomic>
 #include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "simcore/limits.hpp"
-#include "simcore/state.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/table_guard.hpp"
 #include "simcore/watchdog.hpp"

@@ -5,16 +5,12 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <span>
-#include <string>
 #include <type_traits>
-#include <vector>
 
 #include "simcore/control_state.hpp"
 #include "simcore/delay_line.hpp"
 #include "simcore/host_state.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/network.hpp"
 #include "simcore/program.hpp"
 #include "simcore/wheel.hpp"

@@ -1,10 +1,6 @@
 // Measurement: the latency histogram and the results of a run.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include "simcore/state.hpp"
 
 namespace flitgym {

@@ -2,10 +2,6 @@
 // entry.
 #pragma once
 
-#include <memory>
-#include <vector>
-
-#include "simcore/network.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym {

@@ -4,14 +4,11 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <functional>
 #include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "simcore/types.hpp"
 

@@ -1,9 +1,7 @@
 // Text files that users give: lines, words, numbers, and messages that name file and line.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "simcore/types.hpp"
 

@@ -4,11 +4,6 @@
 // SC 2020.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "simcore/network.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym {

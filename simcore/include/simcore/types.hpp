@@ -1,9 +1,16 @@
 // Integer types, sentinels and a selection without a branch, which every part of the core uses.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace flitgym {
 

@@ -1,9 +1,6 @@
 // Watchdog: ends a run in which no flit has moved for router.watchdog_ns while flits are in flight.
 #pragma once
 
-#include <string>
-
-#include "simcore/network.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym {

@@ -2,9 +2,6 @@
 // pool. The arrays hold no pointers, so a copy of them is a copy of the wheel.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "simcore/array.hpp"
 #include "simcore/types.hpp"
 

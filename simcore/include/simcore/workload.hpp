@@ -2,11 +2,6 @@
 // once, then constant. Everything that changes during a run is in State.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "simcore/memory.hpp"
 #include "simcore/network.hpp"
 #include "simcore/program.hpp"
 

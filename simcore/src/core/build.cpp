@@ -1,8 +1,5 @@
 // Builds an immutable Network from parameters. Every network that passes build() can run. Most checks are called from
 // here.
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <sstream>
 
 #include "core/failures.hpp"
@@ -12,16 +9,11 @@
 #include "core/traffic_setup.hpp"
 #include "core/wiring.hpp"
 #include "simcore/control.hpp"
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
-#include "simcore/limits.hpp"
-#include "simcore/network.hpp"
 #include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/routing/relation.hpp"
-#include "simcore/state.hpp"
 #include "simcore/traffic/demand.hpp"
 #include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"

@@ -1,7 +1,6 @@
 // Checks that the counts of flits, credits and buffer slots are consistent.
 #include "core/stage/credit_queue.hpp"
 #include "core/stage/follow.hpp"
-#include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/traffic_classes.hpp"
 

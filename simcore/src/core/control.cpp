@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/workload.hpp"

@@ -1,7 +1,5 @@
 #include "simcore/cost.hpp"
 
-#include <bit>
-
 #include "simcore/learning.hpp"
 
 namespace flitgym {

@@ -1,7 +1,6 @@
 #include "core/demand.hpp"
 
 #include "core/stage/generation.hpp"
-#include "simcore/error.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/workload.hpp"
 

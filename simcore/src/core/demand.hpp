@@ -7,8 +7,6 @@
 // another rank, therefore counts like waiting inside.
 #pragma once
 
-#include <vector>
-
 #include "core/stage/stage.hpp"
 
 namespace flitgym::learning {

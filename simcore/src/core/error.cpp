@@ -1,7 +1,5 @@
 #include "simcore/error.hpp"
 
-#include <algorithm>
-
 #include "simcore/limits.hpp"
 
 namespace flitgym {

@@ -1,15 +1,11 @@
 #include "core/failures.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <set>
 
 #include "core/stage/stage.hpp"
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
-#include "simcore/rng.hpp"
 
 namespace flitgym {
 

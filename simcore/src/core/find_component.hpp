@@ -1,10 +1,6 @@
 // Finds a registered component by name. Messages list the valid names.
 #pragma once
 
-#include <algorithm>
-#include <string>
-
-#include "simcore/error.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/routing/relation.hpp"
 

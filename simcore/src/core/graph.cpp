@@ -1,8 +1,5 @@
 #include "simcore/graph.hpp"
 
-#include <limits>
-
-#include "simcore/error.hpp"
 #include "simcore/topology/mark.hpp"
 
 namespace flitgym {

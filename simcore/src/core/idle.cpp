@@ -1,7 +1,5 @@
 #include "core/idle.hpp"
 
-#include <algorithm>
-
 #include "core/hosts/engine.hpp"
 #include "core/partition.hpp"
 #include "core/stage/acknowledgement.hpp"

@@ -1,7 +1,6 @@
 // Idle cycles of a workload: while all ranks compute, no packet is in the network and no event is due.
 #pragma once
 
-#include "simcore/network.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym {

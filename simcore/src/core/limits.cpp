@@ -1,10 +1,7 @@
 #include "simcore/limits.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <limits>
 #include <sstream>
 
 #include "simcore/error.hpp"

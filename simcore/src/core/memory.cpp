@@ -1,17 +1,13 @@
 // Memory of components: declaration, size and initial values.
 #include "simcore/memory.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
-#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/state.hpp"
 #include "simcore/workload.hpp"
 

@@ -1,12 +1,9 @@
 #include "simcore/params.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
-
-#include "simcore/error.hpp"
 
 namespace flitgym {
 

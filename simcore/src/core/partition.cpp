@@ -1,12 +1,8 @@
 #include "core/partition.hpp"
 
-#include <algorithm>
-#include <bit>
-
 #include "core/hosts/host.hpp"
 #include "core/stage/acknowledgement.hpp"
 #include "simcore/learning.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 

@@ -10,9 +10,6 @@
 // the state of a run depends neither on Simulation::set_threads() nor on how the run is split into calls.
 #pragma once
 
-#include <functional>
-
-#include "simcore/network.hpp"
 #include "simcore/state.hpp"
 
 namespace flitgym {

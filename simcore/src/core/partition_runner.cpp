@@ -1,6 +1,5 @@
 #include "core/partition_runner.hpp"
 
-#include <algorithm>
 #include <functional>
 
 #include "core/demand.hpp"
@@ -8,7 +7,6 @@
 #include "core/hosts/scheduler.hpp"
 #include "core/idle.hpp"
 #include "core/partition.hpp"
-#include "simcore/limits.hpp"
 
 namespace flitgym {
 

@@ -1,12 +1,7 @@
 // Runs the partitions of a network (partition.hpp) window by window or cycle by cycle, on one thread or several.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "core/shares.hpp"
-#include "simcore/network.hpp"
-#include "simcore/state.hpp"
 #include "simcore/team.hpp"
 
 namespace flitgym {

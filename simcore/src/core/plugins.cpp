@@ -2,12 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <fstream>
 #include <iterator>
 #include <optional>
 
 #include "simcore/abi.hpp"
-#include "simcore/error.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/plain_file.hpp"
 

@@ -1,12 +1,9 @@
 #include "simcore/program_totals.hpp"
 
-#include <algorithm>
-#include <map>
 #include <span>
 #include <tuple>
 
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 
 namespace flitgym::workload {
 

@@ -1,8 +1,6 @@
 // The kinds of components of the core.
 #include "simcore/registry.hpp"
 
-#include <utility>
-
 #include "simcore/control.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/learning.hpp"

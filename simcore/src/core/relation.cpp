@@ -1,8 +1,5 @@
 #include "simcore/routing/relation.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
 #include "simcore/plugins.hpp"
 
 namespace flitgym::routing {

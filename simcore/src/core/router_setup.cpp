@@ -1,15 +1,7 @@
 #include "core/router_setup.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <limits>
-
 #include "core/stage/credit_queue.hpp"
 #include "core/stage/follow.hpp"
-#include "simcore/error.hpp"
-#include "simcore/memory.hpp"
-#include "simcore/network.hpp"
-#include "simcore/state.hpp"
 
 namespace flitgym {
 

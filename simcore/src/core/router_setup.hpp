@@ -1,8 +1,6 @@
 // Parts of build() that set up a router from its parameters and check that packets fit it.
 #pragma once
 
-#include <string>
-
 #include "simcore/registry.hpp"
 
 namespace flitgym {

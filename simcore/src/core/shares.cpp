@@ -1,7 +1,5 @@
 #include "core/shares.hpp"
 
-#include <algorithm>
-
 namespace flitgym {
 
 namespace {

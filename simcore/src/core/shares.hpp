@@ -2,8 +2,6 @@
 // the number of moves of its flits. The division changes only the time that a run takes.
 #pragma once
 
-#include <vector>
-
 #include "simcore/state.hpp"
 
 namespace flitgym {

@@ -1,6 +1,5 @@
 #include "simcore/simulation.hpp"
 
-#include <algorithm>
 #include <new>
 
 #include "core/demand.hpp"
@@ -9,7 +8,6 @@
 #include "core/idle.hpp"
 #include "core/partition_runner.hpp"
 #include "core/stage/stage.hpp"
-#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/route_computation.hpp"
 

@@ -2,7 +2,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/workload.hpp"

@@ -1,6 +1,4 @@
 // The arrays of a state and of a batch: their sizes, their memory, and their values before cycle 0.
-#include <algorithm>
-
 #include "core/hosts/engine.hpp"
 #include "core/partition.hpp"
 #include "core/stage/acknowledgement.hpp"

@@ -1,11 +1,9 @@
 #include "simcore/stats.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "simcore/control.hpp"
-#include "simcore/error.hpp"
 #include "simcore/traffic_classes.hpp"
 
 namespace flitgym {

@@ -6,8 +6,6 @@
 //   send       acknowledgements of a congestion control, injection by NICs, traversal from output queues to channels
 //   requests   the batch of decisions
 //   finish     routes, switch allocation, the next cycle
-#include <algorithm>
-
 #include "core/demand.hpp"
 #include "core/failures.hpp"
 #include "core/hosts/engine.hpp"

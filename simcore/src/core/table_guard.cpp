@@ -1,11 +1,6 @@
 #include "simcore/table_guard.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
-
-#include "simcore/error.hpp"
 
 namespace flitgym {
 

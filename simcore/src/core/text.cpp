@@ -1,7 +1,7 @@
 #include "simcore/text.hpp"
 
-#include <algorithm>
-#include <locale>
+#include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include "simcore/error.hpp"

@@ -1,12 +1,8 @@
 // All times in cycles.
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <tuple>
 
 #include "core/wiring.hpp"
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 
 namespace flitgym {
 

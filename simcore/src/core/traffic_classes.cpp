@@ -1,11 +1,8 @@
 #include "simcore/traffic_classes.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/hosts/engine.hpp"
-#include "simcore/error.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 
 namespace flitgym {

@@ -1,14 +1,10 @@
 #include "core/traffic_setup.hpp"
 
-#include <bit>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <sstream>
 
 #include "core/find_component.hpp"
 #include "core/router_setup.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/traffic/demand.hpp"
 
 namespace flitgym {

@@ -1,8 +1,6 @@
 // Parts of build() that set up the traffic from its parameters.
 #pragma once
 
-#include <string>
-
 #include "simcore/registry.hpp"
 
 namespace flitgym {

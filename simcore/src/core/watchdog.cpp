@@ -1,10 +1,5 @@
 #include "simcore/watchdog.hpp"
 
-#include <algorithm>
-#include <vector>
-
-#include "simcore/error.hpp"
-
 namespace flitgym {
 
 void Watchdog::check(const Network& net, const State& s) {

@@ -1,12 +1,6 @@
 // Converts the wiring of a topology to the ids of a network.
 #include "core/wiring.hpp"
 
-#include <algorithm>
-#include <bit>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
-
 namespace flitgym {
 
 // The wiring counts ports without gaps; the network pads each router to a power of two.

@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/routing/q_table.hpp"

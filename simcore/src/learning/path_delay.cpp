@@ -1,11 +1,6 @@
 // Estimated delay of each candidate with global knowledge: the time to the destination if every queue kept its present
 // length. A router cannot know it, but a reward may use it, because only the trainer sees rewards. It is available at
 // once, while the true delay is known only after thousands of other decisions.
-#include <algorithm>
-#include <limits>
-#include <string>
-
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"

@@ -1,11 +1,9 @@
 // The policy network. The results have the same bits for every vector width (perceptron.hpp).
 #include "learning/perceptron.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "simcore/learning.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/routing/choice.hpp"
 
 namespace flitgym {

@@ -3,8 +3,6 @@
 // give the same bits.
 #pragma once
 
-#include <vector>
-
 #include "simcore/types.hpp"
 
 namespace flitgym::learning {

@@ -1,12 +1,10 @@
 // A neural network decides inside the core. It is either a trained policy from a file (`path`), or a policy in
 // training, whose weights Python replaces between two calls.
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
 
 #include "learning/perceptron.hpp"
-#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 

@@ -1,12 +1,9 @@
 // Reads a policy from a safetensors file: eight bytes with the length of a JSON header, the header, then plain numbers.
 // The format cannot contain code. Everything is checked, because the file may come from an untrusted source.
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <set>
 
-#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/plain_file.hpp"
 

@@ -1,8 +1,6 @@
 // Record of a decision. It is opened when the decision is made, and closed when the packet reaches its next decision or
 // is delivered. The record becomes a transition when the feedback reaches the router that decided. Feedback takes the
 // time of an empty path back.
-#include <algorithm>
-
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/routing/choice.hpp"

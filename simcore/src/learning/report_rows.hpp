@@ -10,10 +10,6 @@
 // in proportion to the additional rows.
 #pragma once
 
-#include <algorithm>
-#include <limits>
-#include <vector>
-
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 

@@ -1,15 +1,10 @@
 // Turns the candidates of a cycle into decisions of an agent, and the choices back into routes.
-#include <algorithm>
-#include <bit>
 #include <cstring>
-#include <limits>
 #include <ranges>
 
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/learning.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/routing/choice.hpp"
 #include "simcore/routing/relation.hpp"
 

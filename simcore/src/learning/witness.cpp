@@ -1,11 +1,8 @@
 // A witness records the decisions of a routing that has no seam of its own, such as PAR. The slots of a decision are
 // the candidates that the routing lists, and the action is the slot of its choice. The routing does not see the
 // witness, so a recorded run equals the run without a record.
-#include <algorithm>
 #include <cstdio>
-#include <limits>
 
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"

@@ -1,10 +1,8 @@
 // The order of the dimensions, a parameter of dimension-order routings.
 #pragma once
 
-#include <algorithm>
 #include <numeric>
 
-#include "simcore/error.hpp"
 #include "simcore/params.hpp"
 
 namespace flitgym::routing {

@@ -1,9 +1,6 @@
 // Arrangements of the global links of a Dragonfly, and of every topology whose groups are joined in the same way.
 #pragma once
 
-#include <string>
-
-#include "simcore/error.hpp"
 #include "simcore/params.hpp"
 
 namespace flitgym::topology {

@@ -1,10 +1,7 @@
 #include "simcore/topology/dragonfly.hpp"
 
-#include <algorithm>
 #include <numeric>
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "topology/arrangement.hpp"

@@ -7,7 +7,6 @@
 // in use, and there are k^4 / 16 + k^2 / 4 terminals.
 #include "simcore/topology/dragonfly_plus.hpp"
 
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "topology/arrangement.hpp"
 

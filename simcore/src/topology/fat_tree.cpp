@@ -1,9 +1,5 @@
 #include "simcore/topology/fat_tree.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::topology::fat_tree {

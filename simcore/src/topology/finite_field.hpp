@@ -1,10 +1,6 @@
 // Finite fields, for topologies that are built from finite geometry.
 #pragma once
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "simcore/error.hpp"
 #include "simcore/types.hpp"
 

@@ -10,8 +10,6 @@
 // links.
 #include "simcore/topology/hammingmesh.hpp"
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::topology::hammingmesh {

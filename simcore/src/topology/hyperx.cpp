@@ -1,6 +1,5 @@
 #include "simcore/topology/hyperx.hpp"
 
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {

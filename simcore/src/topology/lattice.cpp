@@ -1,7 +1,5 @@
 #include "simcore/topology/lattice.hpp"
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {

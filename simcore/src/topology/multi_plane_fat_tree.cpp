@@ -16,7 +16,6 @@
 // Router    the hosts, then the leaves, spines and cores. Switch k of a level belongs to plane k mod P.
 //
 // This is an XGFT (fat_tree.hpp) whose lowest level holds the hosts, each with one parent per plane.
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/topology/fat_tree.hpp"
 

@@ -1,10 +1,6 @@
 // The polarity graph ER_q (Erdos and Renyi 1962; Brown 1966), the basis of PolarFly and PolarStar.
 #pragma once
 
-#include <algorithm>
-#include <numeric>
-#include <vector>
-
 #include "simcore/limits.hpp"
 #include "topology/finite_field.hpp"
 

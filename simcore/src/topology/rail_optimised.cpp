@@ -10,8 +10,6 @@
 // Leaf      rail + R pod with leaf_order=pod, pod + pods rail with leaf_order=rail.
 //
 // The switches form a fat tree (fat_tree.hpp). Only the terminals have another order.
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/topology/fat_tree.hpp"
 

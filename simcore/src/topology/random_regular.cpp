@@ -3,10 +3,6 @@
 // replaced by two links (the paper's section 3). If this fails, or if the graph is not connected, the graph is
 // discarded and the next graph is drawn. Router-local ports: terminals, then links by the number of the router to which
 // they lead.
-#include <algorithm>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "topology/finite_field.hpp"

@@ -6,9 +6,6 @@
 // Router (2 x + s) q + y belongs to subgraph s. The x-th groups of both subgraphs form one group, like the paper's
 // racks. Ports: terminals, then the links of the own subgraph in the order of the powers of xi, then one link to each
 // group of the other subgraph.
-#include <algorithm>
-
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "topology/finite_field.hpp"
 

@@ -1,8 +1,6 @@
 #include "simcore/topology/torus.hpp"
 
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym {

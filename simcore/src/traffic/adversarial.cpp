@@ -1,6 +1,5 @@
 // Adversarial traffic (ADV+i): every packet goes to a random terminal of the i-th next group, so the minimal paths of a
 // group share one link. `mixed` draws for each packet whether it is adversarial or uniform.
-#include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::adversarial {

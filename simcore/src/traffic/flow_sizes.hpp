@@ -6,10 +6,7 @@
 //   storage    Alibaba's distributed storage in 2019, published with HPCC (Li et al., SIGCOMM 2019)
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"

@@ -6,7 +6,6 @@
 //
 // 3-D stencil: per round, one packet to each of the six neighbours in a periodic grid, in the order x-, x+, y-, y+, z-,
 // z+.
-#include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::grid {

@@ -1,7 +1,4 @@
 // A share of all packets goes to a few hot terminals; the rest is uniform.
-#include <algorithm>
-
-#include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::hotspot {

@@ -13,10 +13,8 @@
 //
 // URB(d): across the middle of one dimension, anywhere in the others (SC'19). Coordinate d is mirrored, and the other
 // coordinates are uniformly random. Slot t sends to slot T-1-t.
-#include <algorithm>
 #include <set>
 
-#include "simcore/error.hpp"
 #include "simcore/topology/lattice.hpp"
 #include "simcore/traffic/draws.hpp"
 

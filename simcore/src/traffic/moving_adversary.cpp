@@ -1,5 +1,4 @@
 // An adversary that moves: ADV+i whose shift i changes after a period, so that other links carry the load.
-#include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::moving_adversary {

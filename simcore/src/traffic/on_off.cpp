@@ -1,7 +1,6 @@
 // Bursts: every terminal is ON and OFF in turns, independently of the others. The lengths of both periods have Pareto
 // distributions. The sum of many such sources is self-similar, as measured in networks (Willinger, Taqqu, Sherman &
 // Wilson, "Self-Similarity Through High-Variability", IEEE/ACM Trans. Networking 5(1), 1997).
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::traffic::on_off {

@@ -8,7 +8,6 @@
 // itself.
 #include <numeric>
 
-#include "simcore/error.hpp"
 #include "simcore/plain_file.hpp"
 #include "simcore/text.hpp"
 #include "simcore/traffic/draws.hpp"

@@ -2,7 +2,6 @@
 #include <sstream>
 
 #include "core/traffic_setup.hpp"
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::traffic::phases {

@@ -1,5 +1,4 @@
 // Random neighbours: per round, a random number of packets, each to a random terminal.
-#include "simcore/error.hpp"
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::random_neighbors {

@@ -1,17 +1,11 @@
 // Builds a checked Workload from the `workload` section.
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "core/hosts/message_matrix.hpp"
 #include "core/hosts/scheduler.hpp"
-#include "simcore/error.hpp"
 #include "simcore/kind.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/program_totals.hpp"
-#include "simcore/state.hpp"
 #include "simcore/traffic_classes.hpp"
 #include "workload/noise.hpp"
 #include "workload/place.hpp"

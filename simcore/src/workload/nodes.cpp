@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <numeric>
 
-#include "simcore/error.hpp"
 #include "simcore/workload.hpp"
 
 namespace flitgym {

@@ -1,6 +1,5 @@
 #include "workload/noise.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "simcore/rng.hpp"

@@ -1,7 +1,5 @@
 #include "workload/place.hpp"
 
-#include "simcore/error.hpp"
-
 namespace flitgym::workload {
 
 namespace {

@@ -1,10 +1,6 @@
 // A placement policy puts the nodes in an order. Jobs take nodes from its beginning, one job after the other.
-#include <algorithm>
 #include <numeric>
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/traffic/draws.hpp"
 #include "simcore/workload.hpp"
 

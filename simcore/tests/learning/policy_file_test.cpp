@@ -1,5 +1,4 @@
 // Policies from files: a valid file decides like the same weights set by hand, and a broken file is refused.
-#include <cstring>
 
 #include "support/fabrics.hpp"
 #include "support/fuzz.hpp"

@@ -1,6 +1,5 @@
 // The record of a decision: its reward, the time at which its router gets it, and the ring of transitions. Also forks
 // between the halves of a cycle.
-#include <cstring>
 #include <set>
 
 #include "simcore/graph.hpp"

@@ -1,10 +1,9 @@
 // The learning seam: the candidates in an agent's slots, and their features.
-#include <set>
 
+#include "support/seam.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/topology/dragonfly.hpp"
 #include "simcore/topology/hyperx.hpp"
-#include "support/seam.hpp"
 
 namespace learning_seam_test {
 

@@ -3,10 +3,8 @@
 // is done at once (eager) or when its receive is posted (rendezvous).
 #pragma once
 
-#include <algorithm>
 #include <deque>
 #include <functional>
-#include <map>
 #include <tuple>
 
 #include "simcore/program.hpp"

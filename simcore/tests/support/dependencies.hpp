@@ -2,9 +2,7 @@
 // graph without a cycle has no deadlock. VCs of one class are interchangeable, so the graph has one node per class.
 #pragma once
 
-#include <map>
 #include <set>
-#include <vector>
 
 #include "simcore/network.hpp"
 

@@ -1,9 +1,7 @@
 // Small networks in every file format, and the checks of refusals.
 #pragma once
 
-#include <algorithm>
 #include <sstream>
-#include <vector>
 
 #include "readers/fabric.hpp"
 #include "simcore/error.hpp"

@@ -6,9 +6,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"

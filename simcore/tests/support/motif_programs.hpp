@@ -2,11 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "workload/collectives/collectives.hpp"
 

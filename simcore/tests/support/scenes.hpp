@@ -1,15 +1,9 @@
 // Configurations that the tests share: small networks, and the router presets of configs/router.
 #pragma once
 
-#include <algorithm>
-#include <map>
-#include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "../bench/presets.hpp"
-#include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 
 namespace scenes {

@@ -1,8 +1,6 @@
 // Shared by the tests of forwarding tables: the network as engines see it, and tables of a named engine.
 #pragma once
 
-#include <utility>
-
 #include "simcore/tables/engine.hpp"
 #include "simcore/tables/walk.hpp"
 #include "support/scenes.hpp"

@@ -2,12 +2,7 @@
 // each cycle, the flits on each link, and every sum of the measurement window.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdio>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "simcore/learning.hpp"
 #include "simcore/rng.hpp"

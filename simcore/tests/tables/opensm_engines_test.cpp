@@ -3,7 +3,6 @@
 #include <numeric>
 #include <set>
 
-#include "simcore/rng.hpp"
 #include "simcore/topology/torus.hpp"
 #include "support/fat_tree.hpp"
 #include "support/tables.hpp"

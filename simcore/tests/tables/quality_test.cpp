@@ -3,7 +3,6 @@
 // known.
 #include <numeric>
 
-#include "simcore/rng.hpp"
 #include "simcore/topology/dragonfly.hpp"
 #include "simcore/topology/hyperx.hpp"
 #include "simcore/traffic/draws.hpp"

@@ -3,7 +3,6 @@
 // The oracle does not know the algorithms. It builds a collective twice, the second time with one byte more. The
 // messages that have grown are the ones that carry this byte. Along these messages alone, in the order of their
 // dependencies, the byte must reach every rank that needs it, with the contributions of all ranks.
-#include <bit>
 #include <set>
 
 #include "simcore/program_totals.hpp"

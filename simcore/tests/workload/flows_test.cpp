@@ -1,6 +1,5 @@
 // Flows: the published sizes, and the order of the packets of a flow.
 #include "core/hosts/engine.hpp"
-#include "simcore/rng.hpp"
 #include "support/jobs.hpp"
 #include "traffic/flow_sizes.hpp"
 

@@ -2,8 +2,6 @@
 // that balance routes.
 #pragma once
 
-#include <vector>
-
 #include "simcore/program.hpp"
 
 namespace flitgym::workload {

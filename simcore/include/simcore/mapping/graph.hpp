@@ -2,10 +2,8 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "simcore/mapping/communication_matrix.hpp"
-#include "simcore/types.hpp"
 
 namespace flitgym::mapping {
 

@@ -7,8 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "simcore/mapping/graph.hpp"
 #include "simcore/network.hpp"

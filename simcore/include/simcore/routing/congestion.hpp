@@ -1,14 +1,8 @@
 // The congestion of an output port. All adaptive routings measure it with these functions.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <vector>
-
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/routing/choice.hpp"
-#include "simcore/state.hpp"
 
 namespace flitgym::routing {
 

@@ -3,8 +3,6 @@
 // up. So channels wait for each other in one order.
 #pragma once
 
-#include <vector>
-
 #include "simcore/graph.hpp"
 
 namespace flitgym::routing::graph {

@@ -3,9 +3,7 @@
 // infinity, so the least value is never found there.
 #pragma once
 
-#include <bit>
 #include <cmath>
-#include <limits>
 
 #include "simcore/graph.hpp"
 #include "simcore/routing/declared.hpp"

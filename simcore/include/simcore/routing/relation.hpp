@@ -2,11 +2,8 @@
 // on any topology. Any routing that lists its candidates also serves as a relation.
 #pragma once
 
-#include <algorithm>
-
 #include "simcore/registry.hpp"
 #include "simcore/routing/choice.hpp"
-#include "simcore/state.hpp"
 
 namespace flitgym::routing {
 

@@ -2,13 +2,7 @@
 // built from a wired Network. So engines support every network that can be simulated, also with failed links.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "simcore/limits.hpp"
 #include "simcore/network.hpp"
-#include "simcore/types.hpp"
 
 namespace flitgym::tables {
 

@@ -1,11 +1,6 @@
 // Engines compute a forwarding table for a network. Each one is a file in src/libraries/tables/engines/.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "simcore/params.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/tables/table.hpp"
 #include "simcore/traffic/demand.hpp"

@@ -2,8 +2,6 @@
 // gets the candidate channel with the fewest destinations so far.
 #pragma once
 
-#include <vector>
-
 #include "simcore/tables/table.hpp"
 
 namespace flitgym::tables {

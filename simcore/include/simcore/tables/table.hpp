@@ -2,9 +2,6 @@
 // (InfiniBand), or every source switch has a whole route to every destination (Angara).
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "simcore/tables/channel_graph.hpp"
 
 namespace flitgym::tables {

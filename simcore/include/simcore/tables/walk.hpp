@@ -3,8 +3,6 @@
 // hops.
 #pragma once
 
-#include <vector>
-
 #include "simcore/tables/table.hpp"
 
 namespace flitgym::tables {

@@ -1,10 +1,6 @@
 // The Dragonfly: numbering, ports and minimal paths.
 #pragma once
 
-#include <memory>
-#include <vector>
-
-#include "simcore/state.hpp"
 #include "simcore/topology/mark.hpp"
 
 namespace flitgym {

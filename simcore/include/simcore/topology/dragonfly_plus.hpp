@@ -1,9 +1,6 @@
 // Dragonfly+: numbering, ports and minimal paths.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "simcore/state.hpp"
 
 namespace flitgym {

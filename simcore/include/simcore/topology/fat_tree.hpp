@@ -1,11 +1,6 @@
 // The extended generalised fat tree: numbering, ports and minimal paths.
 #pragma once
 
-#include <bit>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "simcore/state.hpp"
 
 namespace flitgym {

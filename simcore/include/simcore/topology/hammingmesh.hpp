@@ -1,9 +1,6 @@
 // The HammingMesh: numbering, ports and minimal paths along a line of accelerators.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-
 #include "simcore/state.hpp"
 
 namespace flitgym {

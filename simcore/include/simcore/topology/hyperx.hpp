@@ -1,10 +1,6 @@
 // The HyperX: numbering, ports and minimal paths.
 #pragma once
 
-#include <bit>
-#include <memory>
-#include <vector>
-
 #include "simcore/topology/lattice.hpp"
 #include "simcore/topology/mark.hpp"
 

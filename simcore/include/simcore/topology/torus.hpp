@@ -1,9 +1,6 @@
 // The torus and the mesh: numbering, ports and minimal paths.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "simcore/rng.hpp"
 #include "simcore/topology/lattice.hpp"
 

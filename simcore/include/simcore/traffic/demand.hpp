@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "simcore/types.hpp"
 
 namespace flitgym {

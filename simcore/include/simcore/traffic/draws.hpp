@@ -2,9 +2,7 @@
 #pragma once
 
 #include <numeric>
-#include <utility>
 
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 

@@ -1,10 +1,8 @@
 // Helper functions of the motifs.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload/script.hpp"
 

@@ -2,9 +2,6 @@
 // for.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "simcore/limits.hpp"
 #include "simcore/program.hpp"
 

@@ -1,8 +1,5 @@
 #include "core/hosts/blame.hpp"
 
-#include <algorithm>
-#include <bit>
-
 #include "simcore/workload.hpp"
 
 namespace flitgym {

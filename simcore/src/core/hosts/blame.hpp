@@ -13,7 +13,6 @@
 // or stops waiting meanwhile corrects this by the rest of that time (ChannelAccount::sending_until).
 #pragma once
 
-#include <algorithm>
 #include <type_traits>
 
 #include "core/stage/frame.hpp"

@@ -1,12 +1,10 @@
 #include "core/hosts/engine.hpp"
 
-#include <algorithm>
 #include <span>
 
 #include "core/hosts/host.hpp"
 #include "core/hosts/host_queues.hpp"
 #include "core/hosts/message_matrix.hpp"
-#include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 
 namespace flitgym::workload {

@@ -1,8 +1,6 @@
 // Flows at their receiver: the order of their packets, and the record of a complete flow. Lateness and its extent
 // follow RFC 4737 (sections 3 and 4.2), the packets held back RFC 5236 (reorder buffer-occupancy). No packet is ever
 // lost.
-#include <algorithm>
-
 #include "core/hosts/engine.hpp"
 
 namespace flitgym::workload {

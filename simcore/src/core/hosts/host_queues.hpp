@@ -1,9 +1,6 @@
 // Queues for a processor, or for one direction of a NIC, of a LogGOPS host.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "core/hosts/engine.hpp"
 
 namespace flitgym::workload {

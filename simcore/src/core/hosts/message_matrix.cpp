@@ -1,9 +1,5 @@
 #include "core/hosts/message_matrix.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
-
 namespace flitgym::workload {
 
 namespace {

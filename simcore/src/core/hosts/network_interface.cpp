@@ -5,13 +5,10 @@
 //
 // The two ends share only the packets. Each packet carries the data that its receiver needs, and the sender keeps its
 // record until the last packet has entered the network. A message may therefore cross from one partition to another.
-#include <algorithm>
-
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
 #include "core/hosts/message_matrix.hpp"
 #include "core/stage/acknowledgement.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/traffic_classes.hpp"
 

@@ -1,9 +1,6 @@
 // Allocates the state of a workload, starts it, and reports the operations for which its ranks wait.
-#include <algorithm>
-
 #include "core/hosts/engine.hpp"
 #include "core/hosts/host.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/traffic_classes.hpp"
 
 namespace flitgym::workload {

@@ -1,14 +1,8 @@
 #include "core/hosts/scheduler.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <map>
-#include <utility>
 
 #include "core/hosts/engine.hpp"
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 
 namespace flitgym::workload {

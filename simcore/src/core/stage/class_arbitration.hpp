@@ -7,8 +7,6 @@
 // that used idle bandwidth owes at most the time of one packet.
 #pragma once
 
-#include <algorithm>
-
 #include "core/stage/frame.hpp"
 #include "simcore/traffic_classes.hpp"
 

@@ -1,7 +1,5 @@
 #include "core/stage/follow.hpp"
 
-#include <algorithm>
-
 #include "core/stage/stage.hpp"
 #include "core/stage/train.hpp"
 

@@ -2,11 +2,9 @@
 // the state of the clock.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/stage/stage.hpp"
-#include "simcore/rng.hpp"
 
 namespace flitgym {
 

@@ -5,7 +5,6 @@
 #include "core/stage/acknowledgement.hpp"
 #include "core/stage/generation.hpp"
 #include "core/stage/train.hpp"
-#include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/traffic_classes.hpp"
 

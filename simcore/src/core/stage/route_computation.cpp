@@ -3,12 +3,9 @@
 // the choices into routes, and the packets request the switch.
 #include "simcore/route_computation.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/stage/stage.hpp"
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 

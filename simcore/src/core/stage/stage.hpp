@@ -7,12 +7,10 @@
 //   traversal          output queue -> channel, when the channel is free and there is a credit
 #pragma once
 
-#include <bit>
 #include <type_traits>
 
 #include "core/stage/observers.hpp"
 #include "simcore/rng.hpp"
-#include "simcore/state.hpp"
 
 namespace flitgym {
 

@@ -2,9 +2,6 @@
 // grant of a request. The including file decides the order in which requests are considered.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-
 #include "core/stage/credit_queue.hpp"
 #include "core/stage/train.hpp"
 

@@ -3,9 +3,6 @@
 // A head wins its output VC together with the switch, or a cycle earlier with router.vc_allocation=before_switch or
 // parallel. The input VC then owns the output VC until the tail has followed. A request without room downstream is
 // parked at its output VC and causes no work until there is room again.
-#include <algorithm>
-#include <bit>
-
 #include "core/stage/class_arbitration.hpp"
 #include "core/stage/switch.hpp"
 

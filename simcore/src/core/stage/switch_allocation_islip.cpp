@@ -2,9 +2,6 @@
 // the switch, as in BookSim2 (iq_router.cpp, islip.cpp). Every output grants one request, and every input accepts one
 // grant. Both choose the first candidate from their pointer on. Only an accepted grant moves the two pointers, behind
 // the partner. An output whose grant is not accepted stays idle, so the matching need not be maximal.
-#include <algorithm>
-#include <bit>
-
 #include "core/stage/switch.hpp"
 
 namespace flitgym {

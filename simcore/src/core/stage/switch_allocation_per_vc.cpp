@@ -3,9 +3,6 @@
 // the oldest head or the least recently served input VC, and the other flits of its packet follow without contention.
 // So a router has one mask of requests. A packet stays in it from its head to its tail, even while its next flit has
 // not arrived.
-#include <algorithm>
-#include <bit>
-
 #include "core/stage/switch.hpp"
 
 namespace flitgym {

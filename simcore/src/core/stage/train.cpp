@@ -1,8 +1,6 @@
 // Arrival and traversal of packets that keep together, as one entry each (train.hpp).
 #include "core/stage/train.hpp"
 
-#include <bit>
-
 #include "core/stage/class_arbitration.hpp"
 
 namespace flitgym {

@@ -22,8 +22,6 @@
 // by flit.
 #pragma once
 
-#include <algorithm>
-
 #include "core/stage/follow.hpp"
 #include "core/stage/stage.hpp"
 

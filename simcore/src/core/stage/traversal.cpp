@@ -1,6 +1,4 @@
 // Traversal: a free output port of a NIC or a router with output buffers selects a VC and sends one flit.
-#include <bit>
-
 #include "core/stage/class_arbitration.hpp"
 #include "core/stage/train.hpp"
 

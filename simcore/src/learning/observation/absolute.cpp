@@ -1,6 +1,4 @@
 // The blocks of the default observation besides q_values. Times are in us, and queues are relative to the buffers.
-#include <algorithm>
-
 #include "learning/hops.hpp"
 #include "simcore/registry.hpp"
 

@@ -2,8 +2,6 @@
 // region of the network, per port. It learns from feedback as the table of Q-adaptive does (Kang et al., HPDC 2021),
 // but without the flight time. An untrained table therefore holds zeros, which stand for empty queues. On an idle
 // network of any size, this is correct.
-#include <algorithm>
-
 #include "learning/report_rows.hpp"
 #include "simcore/registry.hpp"
 

@@ -1,9 +1,6 @@
 // Local knowledge of a router, as times relative to the mean hop of the network (Seam::hop_scale_ns). A value then has
 // the same meaning for every link rate, buffer depth, packet length, network size and topology. A queue is given as the
 // time that the link needs to send it. For example, 20 flits of 32 ns and 120 flits of 5.3 ns count alike.
-#include <algorithm>
-#include <bit>
-
 #include "learning/hops.hpp"
 #include "simcore/registry.hpp"
 

@@ -4,8 +4,6 @@
 // hide the difference between candidates. Third, packets that differ in their expected delay at the same port have
 // separate rows.
 // The rows of the table: report_rows.hpp.
-#include <algorithm>
-
 #include "learning/hops.hpp"
 #include "learning/report_rows.hpp"
 #include "simcore/registry.hpp"

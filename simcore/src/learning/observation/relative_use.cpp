@@ -7,9 +7,6 @@
 // utilisations of a path. Routers learn the price of the later links from feedback, in a table with the rows of the
 // table of lost time (relative_lost_by_source). A packet carries one number back: packets with an even sequence number
 // report the lost time, those with an odd one the price.
-#include <algorithm>
-#include <limits>
-
 #include "learning/hops.hpp"
 #include "learning/report_rows.hpp"
 #include "simcore/registry.hpp"

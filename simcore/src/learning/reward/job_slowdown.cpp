@@ -1,6 +1,4 @@
 // The time to delivery. It has a higher weight for jobs with a higher slowdown.
-#include <algorithm>
-
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"

@@ -4,8 +4,6 @@
 // each packet minimizes only its own delay, too much traffic takes the shortest path (Pigou 1920; Roughgarden and
 // Tardos, J. ACM 2002). A toll about equal to the delay that a packet causes others turns the selfish optimum into the
 // system optimum.
-#include <algorithm>
-
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 

@@ -1,8 +1,5 @@
 #include "hindsight/marginal_cost.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"

@@ -17,12 +17,7 @@
 // a copy of the state, and ends after `horizon` cycles.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "hindsight/recorded_routes.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/simulation.hpp"
 
 namespace flitgym {

@@ -1,5 +1,4 @@
 // Forks for marginal cost: the reference run, and the trial of each candidate.
-#include <algorithm>
 #include <atomic>
 
 #include "hindsight/marginal_cost.hpp"

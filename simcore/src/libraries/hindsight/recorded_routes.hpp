@@ -3,7 +3,6 @@
 #pragma once
 
 #include <unordered_map>
-#include <vector>
 
 #include "simcore/state.hpp"
 

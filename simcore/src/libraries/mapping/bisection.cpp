@@ -1,11 +1,8 @@
 #include "mapping/bisection.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <queue>
 
-#include "simcore/limits.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::mapping {

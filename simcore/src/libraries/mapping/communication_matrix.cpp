@@ -1,8 +1,5 @@
 #include "simcore/mapping/communication_matrix.hpp"
 
-#include <algorithm>
-
-#include "simcore/limits.hpp"
 #include "simcore/program_totals.hpp"
 
 namespace flitgym::workload {

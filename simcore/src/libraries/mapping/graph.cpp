@@ -1,6 +1,5 @@
 #include "simcore/mapping/graph.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <tuple>
 

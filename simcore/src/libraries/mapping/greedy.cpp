@@ -6,7 +6,6 @@
 
 #include <queue>
 
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::mapping {

@@ -1,13 +1,9 @@
 // placement=mapped: places ranks so that their communication takes few hops.
 
-#include <algorithm>
 #include <ctime>
-#include <map>
 #include <numeric>
 
 #include "mapping/quality.hpp"
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/mapping/problem.hpp"
 #include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"

@@ -1,12 +1,7 @@
 #include "simcore/mapping/problem.hpp"
 
-#include <algorithm>
-#include <limits>
-
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/kind.hpp"
-#include "simcore/limits.hpp"
 
 namespace flitgym {
 

@@ -1,10 +1,6 @@
 #include "mapping/quality.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
 #include "simcore/graph.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/mapping/problem.hpp"
 #include "simcore/tables/walk.hpp"
 

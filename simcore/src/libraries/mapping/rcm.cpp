@@ -1,6 +1,5 @@
 // Reverse Cuthill-McKee (Hoefler & Snir, ICS 2011). Both graphs are put in an order in which neighbours are near each
 // other, and the i-th rank goes to the i-th slot. A library computes the order.
-#include "simcore/error.hpp"
 #include "simcore/mapping/problem.hpp"
 #include "simcore/registry.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "mapping/bisection.hpp"
 #include "mapping/greedy.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 

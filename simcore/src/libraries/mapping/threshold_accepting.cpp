@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <chrono>
 
-#include "simcore/limits.hpp"
 #include "simcore/mapping/problem.hpp"
 #include "simcore/rng.hpp"
 

@@ -1,8 +1,5 @@
 #include "readers/array_program.hpp"
 
-#include <algorithm>
-#include <limits>
-
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 

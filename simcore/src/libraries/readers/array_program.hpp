@@ -2,7 +2,6 @@
 // `repeat_count` times (once by default) before the next.
 #pragma once
 
-#include <memory>
 #include <span>
 
 #include "simcore/program.hpp"

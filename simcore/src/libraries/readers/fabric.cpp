@@ -1,13 +1,10 @@
 #include "readers/fabric.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <map>
 
 #include "readers/fabric_reader.hpp"
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/plain_file.hpp"
 
 namespace flitgym {

@@ -2,9 +2,6 @@
 // the rest of the core. Each fabric_FORMAT.cpp documents its format at the top.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "simcore/types.hpp"
 
 namespace flitgym {

@@ -34,7 +34,6 @@
 
 #include "readers/fabric_reader.hpp"
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 
 namespace flitgym::fabric {
 

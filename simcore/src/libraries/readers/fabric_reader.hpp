@@ -1,12 +1,8 @@
 // Shared by the readers of network files: nodes, cables and their attributes.
 #pragma once
 
-#include <algorithm>
-#include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "readers/fabric.hpp"
 #include "simcore/limits.hpp"

@@ -1,11 +1,7 @@
 // A network from a file or from arrays. Breadth-first search gives its distances.
-#include <algorithm>
-#include <bit>
 #include <set>
 
 #include "readers/fabric.hpp"
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 

@@ -1,8 +1,6 @@
 // The blocks of a rank in sequence as one block, for schedule formats that have one DAG per rank.
 #pragma once
 
-#include <vector>
-
 #include "simcore/limits.hpp"
 #include "simcore/program.hpp"
 

@@ -12,9 +12,6 @@
 // (any tag). Comments (// and /* */) may appear wherever a blank may.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "simcore/program.hpp"
 
 namespace flitgym::workload {

@@ -1,15 +1,9 @@
 #include "readers/goal_binary.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <cstring>
-#include <limits>
-#include <utility>
-#include <vector>
 
 #include "readers/flat_rank.hpp"
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/plain_file.hpp"
 #include "simcore/program_totals.hpp"
 

@@ -16,9 +16,6 @@
 // A peer or tag of a receive may be 4294967295: any.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "simcore/program.hpp"
 
 namespace flitgym::workload {

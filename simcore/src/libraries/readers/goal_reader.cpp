@@ -1,13 +1,10 @@
 // Parses the text in one pass, without copying words. Operations and dependencies go into flat arrays. Lines and
 // columns are computed only for an error.
-#include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "readers/goal.hpp"
 #include "readers/goal_binary.hpp"
 #include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/plain_file.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/text.hpp"

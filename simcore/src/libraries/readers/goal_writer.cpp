@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "readers/flat_rank.hpp"
 #include "readers/goal.hpp"
 

@@ -1,11 +1,7 @@
 #include "tables/angara_graph.hpp"
 
-#include <algorithm>
-#include <map>
 #include <set>
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/topology/torus.hpp"
 
 namespace flitgym::tables {

@@ -15,8 +15,6 @@
 // steps, are reconstructed.
 #pragma once
 
-#include <vector>
-
 #include "simcore/tables/channel_graph.hpp"
 
 namespace flitgym::tables {

@@ -1,9 +1,5 @@
 #include "tables/angara_routes.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
-
 namespace flitgym::tables {
 
 AngaraPaths::AngaraPaths(const ChannelGraph& g, const AngaraGraph& rules) : g_(g), rules_(rules) {

@@ -1,9 +1,6 @@
 // Shared by the three Angara engines: the shortest routes from one node in the routing graph, and the chosen routes.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "simcore/tables/engine.hpp"
 #include "tables/angara_graph.hpp"
 

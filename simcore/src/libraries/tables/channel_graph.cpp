@@ -1,9 +1,5 @@
 #include "simcore/tables/channel_graph.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/topology/torus.hpp"
 
 namespace flitgym::tables {

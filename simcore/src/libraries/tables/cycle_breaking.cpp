@@ -1,9 +1,5 @@
 #include "tables/layer_assignment.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/tables/walk.hpp"
 #include "tables/layering.hpp"
 

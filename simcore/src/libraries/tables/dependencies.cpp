@@ -1,10 +1,5 @@
 #include "tables/dependencies.hpp"
 
-#include <algorithm>
-#include <map>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/tables/walk.hpp"
 #include "tables/layering.hpp"
 

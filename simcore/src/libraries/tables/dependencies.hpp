@@ -2,9 +2,6 @@
 // next channel of its route. A graph without a cycle has no deadlock.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "simcore/tables/table.hpp"
 
 namespace flitgym::tables {

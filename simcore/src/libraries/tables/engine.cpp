@@ -1,8 +1,5 @@
 #include "simcore/tables/engine.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/rng.hpp"
 

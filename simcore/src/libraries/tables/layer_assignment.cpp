@@ -1,10 +1,7 @@
 #include "tables/layer_assignment.hpp"
 
-#include <algorithm>
 #include <numeric>
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/tables/walk.hpp"
 #include "tables/layering.hpp"
 

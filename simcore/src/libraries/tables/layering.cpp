@@ -1,6 +1,5 @@
 #include "tables/layering.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 namespace flitgym::tables {

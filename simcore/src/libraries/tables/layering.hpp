@@ -6,7 +6,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "simcore/tables/channel_graph.hpp"
 

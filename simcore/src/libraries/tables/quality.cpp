@@ -1,10 +1,8 @@
 #include "tables/quality.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 

@@ -2,8 +2,6 @@
 // routes, and the effective bisection bandwidth.
 #pragma once
 
-#include <vector>
-
 #include "simcore/tables/engine.hpp"
 #include "tables/dependencies.hpp"
 

@@ -1,10 +1,6 @@
 #include "tables/reroute.hpp"
 
-#include <algorithm>
-
-#include "simcore/limits.hpp"
 #include "simcore/tables/walk.hpp"
-#include "tables/dependencies.hpp"
 
 namespace flitgym::tables {
 

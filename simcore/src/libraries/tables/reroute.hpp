@@ -3,9 +3,6 @@
 // change moves a whole subtree of routes.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "simcore/tables/engine.hpp"
 #include "tables/dependencies.hpp"
 #include "tables/layering.hpp"

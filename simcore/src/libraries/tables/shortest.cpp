@@ -1,7 +1,5 @@
 #include "tables/shortest.hpp"
 
-#include <algorithm>
-
 #include "tables/quality.hpp"
 
 namespace flitgym::tables {

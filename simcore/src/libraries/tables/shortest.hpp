@@ -1,9 +1,6 @@
 // Shortest paths towards one switch, and routes that balance load among them.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "simcore/tables/engine.hpp"
 
 namespace flitgym::tables {

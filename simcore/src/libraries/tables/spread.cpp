@@ -1,7 +1,5 @@
 #include "simcore/tables/spread.hpp"
 
-#include <algorithm>
-
 namespace flitgym::tables {
 
 std::vector<u32> destination_switches(const ChannelGraph& g, Ties ties) {

@@ -1,8 +1,5 @@
 #include "simcore/tables/table.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 

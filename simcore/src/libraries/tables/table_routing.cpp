@@ -15,8 +15,6 @@
 // in the present order, regardless of the tables that led it there. The escape class waits only for itself, in its own
 // order. With wormhole flow control, the flits of a packet that has begun to leave span two channels of an earlier
 // table. So wormhole is refused for packets of several flits (src/core/router_setup.cpp).
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/routing/choice.hpp"
 #include "simcore/routing/escape.hpp"
 #include "simcore/routing/relation.hpp"

@@ -1,11 +1,8 @@
 #include "tables/up_down.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <ranges>
 
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/tables/spread.hpp"
 #include "simcore/text.hpp"
 #include "simcore/topology/fat_tree.hpp"

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "simcore/params.hpp"
 #include "simcore/tables/table.hpp"
 
 namespace flitgym::tables {

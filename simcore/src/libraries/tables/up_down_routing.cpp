@@ -6,8 +6,6 @@
 // and down again. Class 1 uses only links that never fail, in the order of a tree of these links. Packets never leave
 // class 1, and each class has its own fixed order. So two classes are free of deadlock for any number of failures. A
 // source without a path in class 0 uses class 1, too, because levels need not connect all routers of a damaged tree.
-#include <algorithm>
-
 #include "simcore/routing/escape.hpp"
 #include "simcore/routing/paths.hpp"
 #include "tables/up_down.hpp"

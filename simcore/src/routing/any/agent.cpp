@@ -1,5 +1,4 @@
 // An agent outside the core decides through the learning seam. It sees a row of features per decision and picks a slot.
-#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 

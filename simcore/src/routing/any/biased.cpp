@@ -2,8 +2,6 @@
 // holds one bias in flits per router and destination region. The routing adds it to the congestion of every non-minimal
 // candidate. A bias of zero gives UGAL over the candidates of an agent. A large bias keeps packets on minimal paths,
 // and a large negative bias keeps packets off minimal paths.
-#include <limits>
-
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/routing/declared.hpp"

@@ -1,6 +1,5 @@
 // Decisions from outside the core: collect() lists the candidates of each request, and apply() takes an agent's
 // choices. The relation keeps every candidate free of deadlock and livelock, so an agent cannot make an unsafe choice.
-#include "simcore/error.hpp"
 #include "simcore/routing/relation.hpp"
 
 namespace flitgym::routing::any::external {

@@ -17,8 +17,6 @@
 //
 // Every hop between routers trains one row. A hop of a detour and a hop in the destination group train the row within
 // the group, and all others train the row between groups. A report holds the value of the port that the packet takes.
-#include <algorithm>
-
 #include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::q_hierarchical {

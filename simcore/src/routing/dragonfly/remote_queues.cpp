@@ -1,7 +1,5 @@
 // Queues at other routers: an oracle, for training alone. With relation=ugal_global these are the numbers that UGAL-G
 // compares (routing/dragonfly/ugal_global.hpp): it takes the slot with the least number, and the minimal slot in a tie.
-#include <algorithm>
-
 #include "routing/dragonfly/ugal_global.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"

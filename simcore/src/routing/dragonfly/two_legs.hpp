@@ -1,8 +1,6 @@
 // Paths of one or two minimal legs on a Dragonfly, and the VC classes that keep them free of deadlock.
 #pragma once
 
-#include <utility>
-
 #include "routing/two_legs.hpp"
 #include "simcore/topology/dragonfly.hpp"
 

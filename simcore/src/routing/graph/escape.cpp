@@ -1,10 +1,6 @@
 #include "simcore/routing/escape.hpp"
 
-#include <algorithm>
 #include <numeric>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 
 namespace flitgym::routing::graph {
 

@@ -14,8 +14,6 @@
 // - Polarized paths may have up to 4 D - 3 hops on a graph of diameter D. Here `path_hops` bounds them, so that the
 //   number of VC classes is bounded. The default is the lesser of 4 D - 3 and 2 D, the path of Valiant's algorithm.
 // - The VC class is the number of hops done. It only grows, so there is no dependency cycle.
-#include <algorithm>
-
 #include "simcore/routing/paths.hpp"
 
 namespace flitgym::routing::graph::polarized {

@@ -1,7 +1,5 @@
 // Feedback that has returned to a source about its paths (routing/graph/source_rule.hpp). All values are 0 after the
 // first router, and with relations that keep no paths.
-#include <algorithm>
-
 #include "routing/graph/source_rule.hpp"
 #include "simcore/learning.hpp"
 

@@ -4,7 +4,6 @@
 // every packet, unless links fail.
 #pragma once
 
-#include <algorithm>
 #include <array>
 
 #include "simcore/routing/paths.hpp"

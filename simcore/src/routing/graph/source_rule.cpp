@@ -1,9 +1,5 @@
 #include "routing/graph/source_rule.hpp"
 
-#include <bit>
-
-#include "simcore/limits.hpp"
-
 namespace flitgym::routing::graph {
 
 SourcePaths build_source_paths(const Network& net, u32 most, u32 most_minimal) {

@@ -2,8 +2,6 @@
 // UGAL takes them if the queues of the source router favour it (Singh 2005: hops x congestion of the first hop, ties to
 // minimal). The VC class is the number of hops done, which only grows. Without failures, the number of classes is
 // twice the diameter.
-#include <algorithm>
-
 #include "routing/two_legs.hpp"
 #include "simcore/routing/paths.hpp"
 

@@ -5,8 +5,6 @@
 //              requests again in the next cycle. So every head can eventually leave by the escape class (Duato 1993).
 //              VC classes 0 and 1.
 //   distance:  VC class = hops done: 2 L classes.
-#include <algorithm>
-
 #include "routing/hyperx/incremental.hpp"
 
 namespace flitgym::routing::hyperx::dal {

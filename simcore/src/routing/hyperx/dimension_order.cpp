@@ -1,7 +1,5 @@
 // DOR: the direct link of each unaligned dimension, in one fixed order. One VC class is enough, because the channels of
 // a dimension lead only to channels of later dimensions.
-#include <algorithm>
-
 #include "routing/dimensions.hpp"
 #include "simcore/routing/relation.hpp"
 #include "simcore/topology/hyperx.hpp"

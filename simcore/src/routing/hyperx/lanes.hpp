@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstring>
-#include <vector>
 
-#include "simcore/state.hpp"
 #include "simcore/topology/hyperx.hpp"
 
 namespace flitgym::routing::hyperx {

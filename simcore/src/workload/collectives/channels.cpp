@@ -3,7 +3,6 @@
 // nodes. Two such rings share no edge between nodes until all distances are used. The rank of a node that sends to the
 // next node differs between channels, as NCCL's rings use different NICs.
 #include <numeric>
-#include <string>
 
 #include "simcore/error.hpp"
 #include "workload/collectives/families.hpp"

@@ -4,8 +4,6 @@
 // 2005) describe them. Two rules differ from MPICH. Long bcasts and reduces use the double tree. MPICH combines a
 // scatter or gather with an allgather or reduce_scatter there. Allreduces of 524,288 bytes and more use the ring. MPICH
 // uses the ring from this size on for the allgather, which is half of an allreduce.
-#include <bit>
-
 #include "workload/collectives/collectives.hpp"
 
 namespace flitgym::workload {

@@ -1,7 +1,5 @@
 #include "workload/collectives/collectives.hpp"
 
-#include <algorithm>
-
 #include "simcore/error.hpp"
 #include "workload/collectives/families.hpp"
 

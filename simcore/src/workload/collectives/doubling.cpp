@@ -2,9 +2,6 @@
 //
 // Halving and doubling need a power of two of ranks. Among the first 2 * excess ranks, the even ranks send their data
 // to the odd ranks, which then take part for both. Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.
-#include <algorithm>
-#include <bit>
-
 #include "workload/collectives/families.hpp"
 
 namespace flitgym::workload::collectives {

@@ -2,8 +2,6 @@
 // ranks with the same place in their nodes, as NICs on the same rail do (BlueConnect: Cho et al., SysML 2019; the
 // all-to-all in two levels: Rajbhandari et al., DeepSpeed-MoE, ICML 2022, section 5). Both levels use rings, except
 // that the all-to-all is pairwise, and one-to-all trees are binomial.
-#include <string>
-
 #include "simcore/error.hpp"
 #include "workload/collectives/families.hpp"
 

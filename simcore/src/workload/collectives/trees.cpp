@@ -1,6 +1,4 @@
 // Trees: data goes up to the root, down from it, or up and then down.
-#include <bit>
-
 #include "workload/collectives/families.hpp"
 
 namespace flitgym::workload::collectives {

@@ -2,8 +2,6 @@
 // switches are not crossbars", Cluster 2008, and pattern `bisect` of ORCS). In every iteration the ranks are put in a
 // random order, and each rank at an even position sends to the next one. No rank sends or receives twice, so messages
 // wait only in the network.
-#include <bit>
-
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/permutation.hpp"

@@ -14,8 +14,6 @@
 //
 // Ranks own contiguous rows, in equal numbers as far as possible. A rank receives from each other rank the vector
 // values for which its rows have entries, each value once.
-#include <map>
-
 #include "simcore/workload/motif.hpp"
 
 namespace flitgym::workload::motifs::kkt3d {

@@ -3,8 +3,6 @@
 // 2002). Permutation and inverse cost a few steps for any n.
 #pragma once
 
-#include <bit>
-
 #include "simcore/rng.hpp"
 
 namespace flitgym::workload {

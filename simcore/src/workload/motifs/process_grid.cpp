@@ -1,9 +1,5 @@
 #include "workload/motifs/process_grid.hpp"
 
-#include <algorithm>
-
-#include "simcore/error.hpp"
-
 namespace flitgym::workload {
 
 u32 ProcessGrid::coordinate(u32 rank, u32 dimension) const {

@@ -1,8 +1,6 @@
 // A grid of ranks. The first dimension runs fastest: rank = x + px * (y + py * z) and so on.
 #pragma once
 
-#include <string>
-
 #include "simcore/workload/motif.hpp"
 
 namespace flitgym::workload {

@@ -2,8 +2,6 @@
 // Contention in HPC Networks", SC 2019; netbench/GPCNET, random_ring.c). In every iteration the ranks form another
 // random ring, and each rank exchanges `window` messages with both neighbours. GPCNeT measures the latency of 8 bytes,
 // and the bandwidth of 8 messages of 128 KiB with a barrier. It keeps a ring for 200 (latency) or 8 iterations.
-#include <bit>
-
 #include "simcore/workload/motif.hpp"
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/permutation.hpp"

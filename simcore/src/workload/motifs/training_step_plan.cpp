@@ -2,9 +2,6 @@
 // (ZeRO: Rajbhandari et al., SC 2020).
 #include "workload/motifs/training_step_plan.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace flitgym::workload::motifs::training_step {
 
 namespace {

@@ -1,9 +1,6 @@
 // The order of a rank's work in a training step: which layers it computes, and what it communicates meanwhile.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "workload/collectives/collectives.hpp"
 
 namespace flitgym::workload::motifs::training_step {

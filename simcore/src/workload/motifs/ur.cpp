@@ -3,8 +3,6 @@
 // inside its host. The study's code leaves such messages out (one in 588 with 528 ranks). The permutations differ from
 // those of the study, which shuffles an array of all ranks with a separate generator. Here a permutation takes a few
 // steps per rank.
-#include <bit>
-
 #include "simcore/workload/motif.hpp"
 #include "workload/motifs/permutation.hpp"
 

@@ -1,5 +1,4 @@
 // up_down: its candidates and choices, and d-mod-k without contention.
-#include <set>
 
 #include "simcore/graph.hpp"
 #include "simcore/rng.hpp"

@@ -6,8 +6,6 @@
 // The source allows two readings: the cost grows by one per channel of the tree, or by one per route on the channel.
 // The engine uses the first reading. On the 49 two-dimensional tori of 2 to 8 nodes per dimension, its edge forwarding
 // index differs from that of angara_sssp by 13 %, as in the source. The second reading gives 8 %.
-#include <algorithm>
-
 #include "tables/angara_routes.hpp"
 
 namespace flitgym::tables::engines::angara_bfs {

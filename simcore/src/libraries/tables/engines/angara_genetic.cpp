@@ -7,9 +7,6 @@
 // The source leaves two choices open. Here the fitness to be minimized is the sum over channels of (routes on the
 // channel)^alpha, and the best tables survive. The second stop criterion of the source (the best two within 0.05) is
 // left out.
-#include <algorithm>
-#include <numeric>
-
 #include "simcore/rng.hpp"
 #include "tables/angara_routes.hpp"
 

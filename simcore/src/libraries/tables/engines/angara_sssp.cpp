@@ -3,9 +3,6 @@
 // in groups with equal numbers of turns and steps, the smallest numbers first. From each node it searches the cheapest
 // routes to the targets of a group (level by level, without a heap). It takes those routes that do not share a channel,
 // adds them to the loads, and searches again for the remaining targets. Every route is a shortest one.
-#include <limits>
-#include <map>
-
 #include "tables/angara_routes.hpp"
 
 namespace flitgym::tables::engines::angara_sssp {

@@ -5,7 +5,6 @@
 // Some paths may be missing, e.g. between two switches without a common switch above them. Then all switches are ranked
 // by their hops from the root instead. OpenSM instead uses channels between switches of equal height in both
 // directions, which closes cycles if all switches have terminals. On trees the tables are equal to those of OpenSM.
-#include "simcore/error.hpp"
 #include "simcore/tables/engine.hpp"
 #include "tables/up_down.hpp"
 

@@ -11,11 +11,6 @@
 //
 // Routes go up and then down between neighbouring levels, so the tables are free of deadlock (tables/up_down.hpp).
 // Channels within a level are not used. If channels are missing, routes take another path that goes up and then down.
-#include <algorithm>
-#include <map>
-
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/tables/engine.hpp"
 #include "tables/up_down.hpp"
 

@@ -10,16 +10,11 @@
 // goal=bisection: two routes of a random matching that share a channel reduce the effective bisection bandwidth. The
 // mean number of such conflicts has a closed form: the sum, over channels, of all pairs of routes without a common
 // source or destination. A load may not exceed the highest load of the starting table.
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <numeric>
 
-#include "simcore/error.hpp"
 #include "simcore/registry.hpp"
-#include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 #include "simcore/traffic/draws.hpp"
 #include "tables/quality.hpp"

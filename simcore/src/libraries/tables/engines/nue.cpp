@@ -7,9 +7,7 @@
 // visits it. A failed search removes the dependencies that it added. If the search is stuck, the engine first changes
 // the next hop of a neighbour. If that fails, the switches that were not reached, and the switches on their paths along
 // the tree, use the tree. The search runs again for the others.
-#include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <queue>
 

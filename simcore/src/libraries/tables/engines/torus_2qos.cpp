@@ -13,8 +13,6 @@
 // so its lanes do not matter. A ring that is broken at two places is refused. Parallel cables share destinations as in
 // min_hop. Three features of OpenSM are left out: the handling of a missing switch, turns out of order, and the second
 // level of service.
-#include "simcore/error.hpp"
-#include "simcore/limits.hpp"
 #include "simcore/tables/engine.hpp"
 #include "simcore/tables/spread.hpp"
 #include "simcore/topology/torus.hpp"

@@ -4,7 +4,6 @@
 // destinations. OpenSM combines the shortest legal paths of all switches, which on irregular networks may form an
 // illegal route. tables/up_down.hpp explains why all routes are legal here.
 #include "tables/up_down.hpp"
-#include "simcore/error.hpp"
 #include "simcore/tables/engine.hpp"
 
 namespace flitgym::tables::engines::up_down {
