@@ -20,10 +20,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Parameters of another topology's component of the same name are accepted if they have the default value.
-Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const Network& net) {
+static Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const Network& net) {
   Values own = given;
   const auto has = [](const RoutingSpec& s, const std::string& key) {
     const auto own_params = params_of(s);
@@ -45,7 +43,7 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, 
 }
 
 // Returns the links that fail during the run.
-std::vector<Outage> wire(const Config& config, Network& net) {
+static std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
   const TopologySpec& spec = noted(registry<TopologySpec>().find(config.topology.name)->second);
   const Params params("topology." + spec.name, spec.params, config.topology.values, config.seed);
@@ -94,7 +92,7 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   return outages;
 }
 
-void choose_routing(const Config& config, const Params& router, Network& net) {
+static void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, params_of(spec),
                       without_defaults_of_others(spec, config.routing.values, net), config.seed);
@@ -161,7 +159,8 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   keep_islip(net);
 }
 
-void choose_workload(const WorkloadSection& section, const std::string& kind, const Params& router, Network& net) {
+static void choose_workload(const WorkloadSection& section, const std::string& kind, const Params& router,
+                            Network& net) {
   const auto workload = build_workload(section, net, router.real("flit_bytes"));
   net.least_packet_flits = 1;
   net.most_packet_flits = flits_of(kind + ".packet_bytes", workload->packet_bytes, net);
@@ -179,7 +178,7 @@ void choose_workload(const WorkloadSection& section, const std::string& kind, co
 }
 
 // Flows are the messages of a job with a rank on every terminal.
-void choose_flows(const std::shared_ptr<const Program>& flows, const Params& router, Network& net) {
+static void choose_flows(const std::shared_ptr<const Program>& flows, const Params& router, Network& net) {
   const Values& given = net.config.traffic.values;
   const auto bytes = std::get<i64>(given.at("packet_bytes"));
   WorkloadSection section{{{"packet_bytes", bytes ? bytes : static_cast<i64>(net.flit_bytes)},
@@ -193,12 +192,8 @@ void choose_flows(const std::shared_ptr<const Program>& flows, const Params& rou
   net.load_values = {std::get<double>(given.at("load"))};
 }
 
-}  // namespace
-
-namespace {
-
 // Programs that are given, not generated, are identified by their operations.
-u64 digest(const Program& program, const Network& net) {
+static u64 digest(const Program& program, const Network& net) {
   u64 value = program.ranks;
   const auto word = [&](u64 x) { value = mix64(value ^ x) + 0x9e3779b97f4a7c15ull; };
   Block block;
@@ -221,7 +216,7 @@ u64 digest(const Program& program, const Network& net) {
   return value;
 }
 
-void identify_workload(const WorkloadSection& section, Network& net) {
+static void identify_workload(const WorkloadSection& section, Network& net) {
   std::ostringstream text;
   const bool mapped = net.workload && net.workload->mapping;
   for (const auto& [key, value] : section.values) text << key << '=' << to_string(value) << ' ';
@@ -237,8 +232,6 @@ void identify_workload(const WorkloadSection& section, Network& net) {
     for (const u32 t : net.workload->rank_terminal) text << ' ' << t;
   net.identity += text.str();
 }
-
-}  // namespace
 
 Network wired(const Config& config, bool* links_change) {
   Network net;

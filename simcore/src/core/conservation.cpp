@@ -6,10 +6,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Checks that the occupancies kept for routings agree with the queues and credits.
-void check_sensed(const Network& net, const State& s) {
+static void check_sensed(const Network& net, const State& s) {
   if (!net.sensed.kept()) return;
   const Sensed& sensed = net.sensed;
   const auto& bytes = s.memory[sensed.memory.memory];
@@ -31,8 +29,6 @@ void check_sensed(const Network& net, const State& s) {
                           std::to_string(flits) + " flits");
       }
 }
-
-}  // namespace
 
 void check_conservation(const Network& net, const State& s) {
   const auto fail = [&](const std::string& what) {

@@ -9,19 +9,17 @@
 
 namespace flitgym {
 
-namespace {
-
 // Flits of a parameter in bytes; `fallback` if it is 0.
-float flits_in(const std::string& key, const Params& params, const Network& net, float fallback) {
+static float flits_in(const std::string& key, const Params& params, const Network& net, float fallback) {
   const auto bytes = static_cast<double>(params.integer(key));
   return bytes == 0 ? fallback : static_cast<float>(bytes / net.flit_bytes);
 }
 
-std::string in_bytes(const Network& net, double flits) { return to_string(Value{flits * net.flit_bytes}) + " bytes"; }
+static std::string in_bytes(const Network& net, double flits) {
+  return to_string(Value{flits * net.flit_bytes}) + " bytes";
+}
 
 const Register<ControlSpec> none({.name = "none", .summary = "a NIC sends whenever it has room"});
-
-}  // namespace
 
 ParamSpec flows_param() {
   return integer("flows", 4096, 1, 1 << 20, "",

@@ -4,11 +4,9 @@
 
 namespace flitgym {
 
-namespace {
-
 // Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swapped neighbours. A
 // result above `most` only means "more than `most`", because only cells within `most` of the diagonal are computed.
-std::size_t distance(const std::string& a, const std::string& b, std::size_t most) {
+static std::size_t distance(const std::string& a, const std::string& b, std::size_t most) {
   const std::size_t n = a.size(), m = b.size(), far = most + 1;
   if (n > m + most || m > n + most) return far;
   std::vector<std::size_t> last(m + 1), row(m + 1), before(m + 1);  // rows i - 2, i, i - 1
@@ -33,8 +31,6 @@ std::size_t distance(const std::string& a, const std::string& b, std::size_t mos
 
 constexpr std::size_t kLongestWord = 200;     // longer words are not misspelt names
 constexpr std::size_t kMostLooked = 1 << 26;  // letters compared in total; later names are ignored
-
-}  // namespace
 
 std::string did_you_mean(const std::string& given, const std::vector<std::string>& valid) {
   const std::string* best = nullptr;

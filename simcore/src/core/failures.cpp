@@ -9,8 +9,6 @@
 
 namespace flitgym {
 
-namespace {
-
 constexpr u32 kMostRepeats = 10000;             // of an event
 constexpr u64 kStream = u64{0x6661696c} << 32;  // stream of the draws, separate from those of packets
 
@@ -19,7 +17,7 @@ struct Cable {
 };
 
 // Splits a list `a, b, c` of names. Throws ConfigError if a name is empty.
-std::vector<std::string> words(const std::string& key, const std::string& text) {
+static std::vector<std::string> words(const std::string& key, const std::string& text) {
   std::vector<std::string> out;
   std::string word;
   for (const char c : text + ",") {
@@ -36,7 +34,7 @@ std::vector<std::string> words(const std::string& key, const std::string& text) 
   return out;
 }
 
-bool is_number(const std::string& text) {
+static bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10;
 }
 
@@ -252,15 +250,13 @@ class FailureReader {
   std::vector<Cable> cables_;
 };
 
-void cut(Wiring& w, u32 port) {
+static void cut(Wiring& w, u32 port) {
   for (const u32 p : {port, w.peer[port]}) {
     w.peer[p] = kNone;
     w.kind[p] = PortKind::kUnused;
     w.own.erase(p);
   }
 }
-
-}  // namespace
 
 u64 failure_seed(const Values& failures, u64 run_seed) {
   const auto found = failures.find("seed");
@@ -382,17 +378,15 @@ void make_graphs(const std::vector<Outage>& outages, Network& net) {
   }
 }
 
-namespace {
-
 // Revokes the route of a head that was bound for this output.
-void ask_again(Frame& f, u32 v, u32 output) {
+static void ask_again(Frame& f, u32 v, u32 output) {
   f.s.input_vcs[v].out_vc = kNoVc;
   f.s.park_next[v] = kNotParked;
   Observers(f).unrouted(v, output);
   f.part.route_list.push_back(v);
 }
 
-void leave_port(Frame& f, u32 output) {
+static void leave_port(Frame& f, u32 output) {
   const Network& net = f.net;
   State& s = f.s;
   const u32 router = net.router_of_port(output), local = net.local_port(output), asked = net.request_port(local),
@@ -431,8 +425,6 @@ void leave_port(Frame& f, u32 output) {
       o.stalled && (net.router.output_depth == 0 || net.router.charged_at_switch) && !waiting)
     end_stall(f, o);
 }
-
-}  // namespace
 
 void change_graph(Frame& f) {
   const Network& net = f.net;

@@ -7,12 +7,10 @@
 
 namespace flitgym {
 
-namespace {
-
 constexpr Cycle kLeastSkip = 64;  // cycles; a shorter idle time is stepped through
 
 // Cycle of the next host event or change of links, at most `until`.
-Cycle next_event(const Network& net, const State& s, Cycle until) {
+static Cycle next_event(const Network& net, const State& s, Cycle until) {
   const u64 cycle_ps = net.workload->cycle_ps;
   Cycle next = until;
   if (const u64 due = workload::next_host_event(s); due < u64{until} * cycle_ps)
@@ -22,12 +20,10 @@ Cycle next_event(const Network& net, const State& s, Cycle until) {
   return next;
 }
 
-bool idle(const Partition& part) {
+static bool idle(const Partition& part) {
   return part.flit_lines.empty() && part.credit_lines.empty() && part.feedback_lines.empty() &&
          part.ports_due.empty() && part.routes_due.empty() && part.news.empty() && part.route_list.empty();
 }
-
-}  // namespace
 
 void skip_idle(const Network& net, State& s, Cycle until) {
   if (totals(s).packets_in_network > 0) return;

@@ -12,14 +12,12 @@ namespace detail {
 constinit thread_local LimitScope* limit_scope = nullptr;
 }
 
-namespace {
-
 constexpr auto kPause = std::chrono::milliseconds(50);
 constexpr u64 kAlwaysThere = 64 << 20;  // bytes that are granted without asking the system
 constexpr u64 kUnknown = std::numeric_limits<u64>::max();
 
 // Returns the number after `key` in a file with lines "key number ...", or the file's first word if the key is empty.
-u64 number_in(const std::string& path, const std::string& key) {
+static u64 number_in(const std::string& path, const std::string& key) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
@@ -32,7 +30,7 @@ u64 number_in(const std::string& path, const std::string& key) {
 }
 
 // Memory that a control group leaves. File pages count as used there, but can be reclaimed.
-u64 room_of_group(const std::string& folder, bool unified) {
+static u64 room_of_group(const std::string& folder, bool unified) {
   const u64 limit = number_in(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes"), "");
   const u64 used = number_in(folder + (unified ? "/memory.current" : "/memory.usage_in_bytes"), "");
   if (limit == kUnknown || used == kUnknown) return kUnknown;
@@ -46,7 +44,7 @@ u64 room_of_group(const std::string& folder, bool unified) {
 }
 
 // The minimum over the control groups of this process, from its own group up to the root.
-u64 room_of_groups() {
+static u64 room_of_groups() {
   u64 room = kUnknown;
   std::ifstream in("/proc/self/cgroup");  // number:controllers:path
   for (std::string line; std::getline(in, line);) {
@@ -64,8 +62,6 @@ u64 room_of_groups() {
   }
   return room;
 }
-
-}  // namespace
 
 LimitScope::LimitScope(const KeepGoing& keep_going, double max_memory_gb)
     : outer_(detail::limit_scope), keep_going_(keep_going), max_memory_gb_(max_memory_gb) {

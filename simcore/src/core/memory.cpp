@@ -13,19 +13,17 @@
 
 namespace flitgym {
 
-namespace {
-
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 #ifdef MADV_HUGEPAGE
-bool huge(std::size_t bytes) { return bytes >= kHugePage / 2; }
+static bool huge(std::size_t bytes) { return bytes >= kHugePage / 2; }
 #else
-bool huge(std::size_t) { return false; }
+static bool huge(std::size_t) { return false; }
 #endif
 
-std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{huge(bytes) ? kHugePage : 64}; }
+static std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{huge(bytes) ? kHugePage : 64}; }
 
-void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
+static void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
   for (const MemoryShape& other : others)
     if (other.name == shape.name) throw CoreError("memory '" + shape.name + "' is declared twice");
   if (shape.stride == 0) shape.stride = shape.columns;
@@ -37,8 +35,6 @@ void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
       std::memcpy(&shape.blank[at], &type, sizeof type);
   });
 }
-
-}  // namespace
 
 std::size_t array_bytes(std::size_t bytes) {
 #ifdef __SANITIZE_ADDRESS__

@@ -7,11 +7,9 @@
 
 namespace flitgym {
 
-namespace {
-
 using Type = ParamSpec::Type;
 
-const char* type_name(Type type) {
+static const char* type_name(Type type) {
   switch (type) {
     case Type::kBool: return "true or false";
     case Type::kInt: return "an integer";
@@ -24,7 +22,7 @@ const char* type_name(Type type) {
 }
 
 // Converts a value to the declared type if nothing is lost (3 to a float, 3.0 to an int).
-bool convert(Type type, const Value& given, Value& out) {
+static bool convert(Type type, const Value& given, Value& out) {
   const auto* b = std::get_if<bool>(&given);
   const auto* i = std::get_if<i64>(&given);
   const auto* d = std::get_if<double>(&given);
@@ -55,7 +53,7 @@ bool convert(Type type, const Value& given, Value& out) {
 }
 
 // Six digits, or as many more as it takes to be read as the same number.
-std::string digits_of(double x) {
+static std::string digits_of(double x) {
   char text[32];
   for (int digits = 6;; digits++) {
     std::snprintf(text, sizeof text, "%.*g", digits, x);
@@ -64,13 +62,11 @@ std::string digits_of(double x) {
 }
 
 // A value for a message; long lists and texts are cut.
-std::string shown(const Value& value) {
+static std::string shown(const Value& value) {
   constexpr std::size_t kMost = 200;
   const std::string text = to_string(value);
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
-
-}  // namespace
 
 std::string to_string(const Value& value) {
   std::ostringstream out;

@@ -186,11 +186,9 @@ void choose_partitions(Network& net, u32 wanted, u32 threads) {
   });
 }
 
-namespace {
-
 // Upper bound of the packets that these terminals inject in a window. A NIC accepts packets for its room and for the
 // flits that it sends. A source generates at most once per cycle unless it waits for its NIC, which then has no room.
-u64 packets_of_window(const Network& net, u32 terminals) {
+static u64 packets_of_window(const Network& net, u32 terminals) {
   // A packet that keeps together makes room for all its flits when its head is sent.
   u32 flit_cycles = net.flit_cycles_host;  // of the fastest terminal link, since links may have separate bandwidths
   for (u32 t = 0; t < net.terminals && !net.own_links.empty(); t++)
@@ -204,8 +202,6 @@ u64 packets_of_window(const Network& net, u32 terminals) {
   return terminals * std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1);
 }
 
-}  // namespace
-
 u64 packets_provided(const Network& net) {
   u64 sum = 0;
   if (net.partitions() > 1)
@@ -213,9 +209,7 @@ u64 packets_provided(const Network& net) {
   return sum;
 }
 
-namespace {
-
-void grow_pool(const Network& net, State& s, std::size_t packets) {
+static void grow_pool(const Network& net, State& s, std::size_t packets) {
   s.packets.resize(packets);
   s.next.resize(packets, kNone);
   if (net.learns) s.details.resize(packets);
@@ -223,8 +217,6 @@ void grow_pool(const Network& net, State& s, std::size_t packets) {
   if (net.workload && net.workload->shares_nics()) s.packet_ranks.resize(packets);
   for (const u32 k : net.packet_memories) s.memory[k].resize(packets * net.memories[k].blank.size());
 }
-
-}  // namespace
 
 void provide_packets(const Network& net, State& s) {
   const u32 parts = net.partitions();

@@ -10,17 +10,15 @@
 
 namespace flitgym {
 
-namespace {
-
 // Skips cycles without packets, which are no work.
-void skip_idle_cycles(const Network& net, State& s, Shares& shares, Cycle until) {
+static void skip_idle_cycles(const Network& net, State& s, Shares& shares, Cycle until) {
   const Cycle before = s.part.totals.now;
   skip_idle(net, s, until);
   shares.skip(s.part.totals.now - before);
 }
 
-void run_cycles(const Network& net, State& s, Workspace& workspace, const Threads* threads, Shares& shares,
-                Cycle until) {
+static void run_cycles(const Network& net, State& s, Workspace& workspace, const Threads* threads, Shares& shares,
+                       Cycle until) {
   while (s.part.totals.now < until) {
     {
       const Uninterrupted whole;
@@ -30,8 +28,6 @@ void run_cycles(const Network& net, State& s, Workspace& workspace, const Thread
     worked(32 + totals(s).flits_in_network);
   }
 }
-
-}  // namespace
 
 u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspace, u32 wanted) {
   if (wanted > 1 && (!team_ || team_->wanted() != wanted || !team_->here())) team_ = std::make_unique<Team>(wanted);

@@ -13,8 +13,6 @@
 
 namespace flitgym {
 
-namespace {
-
 // An open plain file. Throws ConfigError "who: reason" and `expected`.
 class Opened {
  public:
@@ -59,8 +57,6 @@ class Opened {
   const int handle_;
   const std::string &who_, &expected_;
 };
-
-}  // namespace
 
 std::string read_plain_file(const std::string& path, const std::string& who, const std::string& expected, u32 copies) {
   const Opened file(path, who, expected);

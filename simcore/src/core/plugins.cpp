@@ -16,11 +16,9 @@ const char FLITGYM_CORE_SYMBOL = 0;
 
 namespace flitgym {
 
-namespace {
+static thread_local PluginsUsed* used = nullptr;
 
-thread_local PluginsUsed* used = nullptr;
-
-std::string described(const std::string& version, const std::string& headers, const std::string& library) {
+static std::string described(const std::string& version, const std::string& headers, const std::string& library) {
   return "flitgym " + version + " (headers " + headers + ", " + library + ")";
 }
 
@@ -30,7 +28,7 @@ struct Mark {
   std::string headers, library, version;
 };
 
-std::optional<Mark> mark_in(const std::string& bytes) {
+static std::optional<Mark> mark_in(const std::string& bytes) {
   const std::string begin = FLITGYM_PLUGIN_MARK;
   for (std::size_t at = bytes.find(begin); at != std::string::npos; at = bytes.find(begin, at + 1)) {
     const std::string line = bytes.substr(at + begin.size(), bytes.substr(at + begin.size(), 400).find('\n'));
@@ -43,7 +41,7 @@ std::optional<Mark> mark_in(const std::string& bytes) {
 
 constexpr const char* kOutOf = "; FLITGYM_PLUGINS=none ignores installed plugins";
 
-void check_file(const std::string& who, const std::string& path) {
+static void check_file(const std::string& who, const std::string& path) {
   const std::string bytes = read_plain_file(path, who + "cannot be read", kOutOf, 1);
   if (bytes.empty()) throw ConfigError(who + "is empty" + kOutOf);
   const auto mark = mark_in(bytes);
@@ -64,12 +62,12 @@ struct Loaded {
   std::string refused;  // reason of a refusal; its components cannot be registered a second time
 };
 
-std::map<std::string, Loaded>& libraries() {
+static std::map<std::string, Loaded>& libraries() {
   static std::map<std::string, Loaded> all;
   return all;
 }
 
-void load(const std::string& name, const std::string& who, const std::string& path, Loaded& library) {
+static void load(const std::string& name, const std::string& who, const std::string& path, Loaded& library) {
   loading = &name;
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   loading = nullptr;
@@ -85,8 +83,6 @@ void load(const std::string& name, const std::string& who, const std::string& pa
   }
   if (library.brought.empty()) throw ConfigError(who + "registers nothing" + kOutOf);
 }
-
-}  // namespace
 
 const std::string* loading_plugin() { return loading; }
 

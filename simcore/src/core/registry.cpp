@@ -24,11 +24,9 @@ const char* kind_name<RoutingSpec>();
 template <>
 const char* kind_name<RelationSpec>();
 
-namespace {
-
 // Relations share their names with routings that list candidates, and relation=widest and =preferred select among them.
 template <class Other, class Spec>
-void check_relation(const std::string& where, const Spec& spec) {
+static void check_relation(const std::string& where, const Spec& spec) {
   const auto [first, last] = registry<Other>().equal_range(spec.name);
   for (auto at = first; at != last; ++at)
     if (at->second.plugin != spec.plugin && !for_own_topologies(spec))
@@ -42,8 +40,6 @@ void check_relation(const std::string& where, const Spec& spec) {
   own_only(spec.widest, "widest");
   if constexpr (requires { spec.preferred; }) own_only(spec.preferred, "preferred");
 }
-
-}  // namespace
 
 template <>
 void check_more(const std::string& where, const RoutingSpec& spec) {

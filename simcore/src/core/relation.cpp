@@ -4,13 +4,11 @@
 
 namespace flitgym::routing {
 
-namespace {
-
-bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
+static bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
   return std::any_of(specs.begin(), specs.end(), [&](const ParamSpec& p) { return p.key == key; });
 }
 
-std::string widest(const Network& net) {
+static std::string widest(const Network& net) {
   std::string own, any;
   const auto look = [&](const auto& specs) {
     for (const auto& [name, spec] : specs)
@@ -21,7 +19,7 @@ std::string widest(const Network& net) {
   return own.empty() ? any : own;
 }
 
-std::string preferred(const Network& net) {
+static std::string preferred(const Network& net) {
   for (const auto& [name, spec] : registry<RelationSpec>())
     if (spec.preferred && runs_on(spec, net)) return name;
   return widest(net);
@@ -29,7 +27,7 @@ std::string preferred(const Network& net) {
 
 // The relations that run on a network, by name. A relation for this topology hides a relation of the same name for any
 // topology.
-std::map<std::string, RelationSpec> relations(const Network& net) {
+static std::map<std::string, RelationSpec> relations(const Network& net) {
   std::map<std::string, RelationSpec> all, of_routings;
   const auto add = [](auto& to, const RelationSpec& spec) {
     const auto [at, added] = to.try_emplace(spec.name, spec);
@@ -52,8 +50,6 @@ std::map<std::string, RelationSpec> relations(const Network& net) {
   all.merge(of_routings);  // a registered relation takes precedence over a routing of the same name
   return all;
 }
-
-}  // namespace
 
 std::vector<ParamSpec> relation_params() {
   return {

@@ -85,9 +85,7 @@ const std::vector<ParamSpec>& router_params() {
   return specs;
 }
 
-namespace {
-
-void check_watchdog(const Params& params, const Network& net) {
+static void check_watchdog(const Params& params, const Network& net) {
   if (net.router.watchdog_cycles < 2 * net.longest_delay)
     throw ConfigError("router.watchdog_ns: " + to_string(Value{params.real("watchdog_ns")}) +
                       " ns is shorter than twice the longest channel delay (" +
@@ -96,14 +94,14 @@ void check_watchdog(const Params& params, const Network& net) {
 }
 
 // The least router.buffer_total that leaves `flits` flits for each buffer of a VC.
-u64 least_total(u32 flits, const Params& params, u32 vcs) {
+static u64 least_total(u32 flits, const Params& params, u32 vcs) {
   const u64 in = params.count("input_buffer_flits"), out = params.count("output_buffer_flits"), both = in + out;
   if (out == 0) return u64{flits} * vcs;
   return std::max((flits * both + in - 1) / in, (flits - 1) * both / out + 1) * vcs;
 }
 
 // Checks that a packet of `flits` flits fits the buffers. `key` is the parameter that sets its size.
-void check_packet_fits(const std::string& key, u32 flits, const Params& params, const Network& net) {
+static void check_packet_fits(const std::string& key, u32 flits, const Params& params, const Network& net) {
   const RouterParams& r = net.router;
   const std::string packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
   const u32 total = params.count("buffer_total");
@@ -134,7 +132,7 @@ void check_packet_fits(const std::string& key, u32 flits, const Params& params, 
 }
 
 // Packets that stay together (src/core/stage/train.hpp) hold a resource from their first flit to their last.
-void size_trains(const std::string& size_key, const Params& params, Network& net) {
+static void size_trains(const std::string& size_key, const Params& params, Network& net) {
   net.whole_packets = net.router.packet_crossbar && net.most_packet_flits > 1;
   if (!net.whole_packets) return;
   u32 slowest = net.router.crossbar_cycles;
@@ -160,7 +158,7 @@ void size_trains(const std::string& size_key, const Params& params, Network& net
 
 // Bubble flow control counts packets. They must have one size, and two must fit a buffer. A packet keeps its VC along a
 // ring.
-void check_bubble(const std::string& size_key, const Network& net) {
+static void check_bubble(const std::string& size_key, const Network& net) {
   if (!net.routing_facts.bubble) return;
   const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
   const RouterParams& r = net.router;
@@ -187,7 +185,7 @@ void check_bubble(const std::string& size_key, const Network& net) {
                       std::to_string(depth) + "; set it to at least " + std::to_string(two));
 }
 
-void check_link_clock(const Params& params, const Network& net) {
+static void check_link_clock(const Params& params, const Network& net) {
   if (net.router.arbiter != Arbiter::kIslip || params.count("output_wake_flits") > 0)
     throw ConfigError("router.link_clock: flit needs arbiter=islip and output_wake_flits=0; the values are " +
                       params.text("arbiter") + " and " + std::to_string(params.count("output_wake_flits")));
@@ -201,8 +199,6 @@ void check_link_clock(const Params& params, const Network& net) {
     throw ConfigError("router.link_clock: flit needs a flit time of 1, 2, 4, ... cycles; it is " +
                       std::to_string(net.flit_cycles_host) + " cycles");
 }
-
-}  // namespace
 
 void size_router(const Params& params, Network& net) {
   RouterParams& r = net.router;

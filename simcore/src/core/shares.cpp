@@ -2,27 +2,23 @@
 
 namespace flitgym {
 
-namespace {
-
 // Cost of a cycle of an idle partition, in moves. Measured: 74 ns with `input_queued`, where a move takes about 45 ns.
 constexpr u64 kMovesPerCycle = 2;
 
 // Prefix sums: entry k is the work of the partitions 0 .. k-1.
-std::vector<u64> sums_of(const std::vector<u64>& work) {
+static std::vector<u64> sums_of(const std::vector<u64>& work) {
   std::vector<u64> sums = {0};
   for (const u64 one : work) sums.push_back(sums.back() + one);
   return sums;
 }
 
 // Work of the busiest thread.
-u64 most_work(const std::vector<u64>& work, const std::vector<u32>& first) {
+static u64 most_work(const std::vector<u64>& work, const std::vector<u32>& first) {
   const std::vector<u64> sums = sums_of(work);
   u64 most = 0;
   for (std::size_t i = 0; i + 1 < first.size(); i++) most = std::max(most, sums[first[i + 1]] - sums[first[i]]);
   return most;
 }
-
-}  // namespace
 
 std::vector<u32> divide_by_work(const std::vector<u64>& work, u32 threads) {
   const std::vector<u64> sums = sums_of(work);

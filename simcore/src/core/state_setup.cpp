@@ -9,10 +9,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Allocates every array whose size is known, or only counts its bytes.
-void shape(const Network& net, State& s, Shaper& make) {
+static void shape(const Network& net, State& s, Shaper& make) {
   make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, kNoVc});
   make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, kNoVc});
   make(s.served, net.input_vc_count(), 0u);
@@ -55,7 +53,7 @@ void shape(const Network& net, State& s, Shaper& make) {
 }
 
 // At most one request per input VC and cycle.
-void shape(const Network& net, Batch& b, Shaper& make) {
+static void shape(const Network& net, Batch& b, Shaper& make) {
   const std::size_t most = net.vc_id(net.router_ports, 0);
   for (auto* ids : {&b.input_vc, &b.packet, &b.router}) make(*ids, most, 0u);
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) make(*numbers, most, u16{0});
@@ -68,7 +66,7 @@ void shape(const Network& net, Batch& b, Shaper& make) {
 
 // Estimates the number of packets in the network without queueing. It assumes the highest load (0.5 with a workload),
 // and paths as long as the diameter. It adds 4 packets per terminal.
-u64 packets_under_way(const Network& net) {
+static u64 packets_under_way(const Network& net) {
   u64 cycles = 0, channels = 0;
   for (const Channel& c : net.channels)
     if (c.peer != kNone) cycles += net.delays[c.line], channels++, worked();
@@ -78,8 +76,6 @@ u64 packets_under_way(const Network& net) {
   return static_cast<u64>(net.terminals *
                           (4 + rate * hop * ((net.graphs[0]->diameter ? net.graphs[0]->diameter : 8) + 1)));
 }
-
-}  // namespace
 
 u64 memory_to_run(const Network& net) {
   State state;

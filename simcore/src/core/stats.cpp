@@ -8,10 +8,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Sum over the part of [begin, end) that lies in the window, weighted with the offered load: mean offered load.
-double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
+static double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
   const auto offered = [&](u32 entry) {
     return net.load_values[entry] * (net.patterns.empty() ? 1 : net.patterns[net.load_pattern[entry]].mean_share);
   };
@@ -28,16 +26,14 @@ double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
   return end > begin ? sum / (end - begin) : 0;
 }
 
-void latency(std::map<std::string, double>& out, const std::string& name, const std::vector<u32>& histogram, u64 sum,
-             u64 max, u64 count, double ns) {
+static void latency(std::map<std::string, double>& out, const std::string& name, const std::vector<u32>& histogram,
+                    u64 sum, u64 max, u64 count, double ns) {
   out[name + "_mean_ns"] = count ? static_cast<double>(sum) / static_cast<double>(count) * ns : 0;
   const double largest = static_cast<double>(max);
   for (const auto& [suffix, q] : {std::pair{"_p50_ns", 0.50}, std::pair{"_p95_ns", 0.95}, std::pair{"_p99_ns", 0.99}})
     out[name + suffix] = std::min(quantile(histogram, q), largest) * ns;
   out[name + "_max_ns"] = largest * ns;
 }
-
-}  // namespace
 
 std::vector<Cycle> changes(const Network& net, Cycle until) {
   std::set<Cycle> found;
@@ -169,9 +165,7 @@ void begin_window(const Network& net, State& s) {
   }
 }
 
-namespace {
-
-double missed_until(const Network& net, const State& s, Cycle until) {
+static double missed_until(const Network& net, const State& s, Cycle until) {
   double missed = window_sums(s).missed;
   if (!net.router.keep_backlog && !s.part.totals.sources_stopped)
     for (const Terminal& x : s.terminals)
@@ -180,7 +174,7 @@ double missed_until(const Network& net, const State& s, Cycle until) {
 }
 
 // Means over the packets whose acknowledgement came back in the window.
-void report_control(const Network& net, const State& s, std::map<std::string, double>& out) {
+static void report_control(const Network& net, const State& s, std::map<std::string, double>& out) {
   ControlTotals sum;
   for (const Acknowledgements& own : s.acknowledgements) {
     sum.packets += own.totals.packets;
@@ -193,8 +187,6 @@ void report_control(const Network& net, const State& s, std::map<std::string, do
     out["sender_rate_mean_gb_per_s"] = mean * net.flit_bytes / (net.flit_cycles_host * net.cycle_ns);
   else out["sender_window_mean_bytes"] = mean * net.flit_bytes;
 }
-
-}  // namespace
 
 void end_window(const Network& net, State& s) {
   if (!s.part.window.open) return;

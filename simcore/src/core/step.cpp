@@ -20,10 +20,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Workspace::routes receives every head that requests a route.
-void receive(Frame& f) {
+static void receive(Frame& f) {
   std::vector<u32>& asking = f.part.route_list;  // heads that came to the front of their VC in the previous cycle
   if (f.w.routes.empty()) f.w.routes.swap(asking);
   else f.w.routes.insert(f.w.routes.end(), asking.begin(), asking.end());
@@ -34,11 +32,11 @@ void receive(Frame& f) {
   if (f.net.learns) feedback(f);
 }
 
-void hosts(Frame& f) {
+static void hosts(Frame& f) {
   if (f.net.workload) workload::host_events(f, u64{f.now} * f.net.workload->cycle_ps);
 }
 
-void send(Frame& f) {
+static void send(Frame& f) {
   if (f.net.control) control::returned(f);
   injection(f);
   traversal(f);
@@ -46,7 +44,7 @@ void send(Frame& f) {
 }
 
 // The stages before the decisions.
-void first_half(Frame& f) {
+static void first_half(Frame& f) {
   if (!f.w.at_hosts) receive(f);
   f.w.at_hosts = true;  // if the hosts are interrupted, the next call continues the cycle here
   hosts(f);
@@ -55,7 +53,7 @@ void first_half(Frame& f) {
 }
 
 // Checks the decisions of the batch of this frame, and marks those that are not minimal, or meet a long queue.
-void check(const Frame& f) {
+static void check(const Frame& f) {
   keep_to_lasting_links(f.net, f.s, f.w.batch);
   if (f.w.verify_choices) [[unlikely]]
     verify_routes(f);
@@ -64,7 +62,7 @@ void check(const Frame& f) {
 }
 
 // The stages after the decisions. The requests of this partition are begin .. end-1 of the batch.
-void finish(Frame& f, const Batch& b, u32 begin, u32 end) {
+static void finish(Frame& f, const Batch& b, u32 begin, u32 end) {
   apply_routes(f, b, begin, end);
   switch_allocation(f);
   if (f.net.accounted_jobs && f.net.whole_packets && f.net.router.flit_by_flit) follow_waits(f);
@@ -74,13 +72,13 @@ void finish(Frame& f, const Batch& b, u32 begin, u32 end) {
   f.part.totals.now++;
 }
 
-void share(const Network& net, Workspace& w, const Threads* threads, const Threads::Work& work) {
+static void share(const Network& net, Workspace& w, const Threads* threads, const Threads::Work& work) {
   if (threads) threads->share(work);
   else work(w, 0, net.partitions());
 }
 
 // The part of a cycle before the decisions, for all partitions. The requests are in `routes` of the workspaces.
-void request(const Network& net, State& s, Workspace& w, const Threads* threads) {
+static void request(const Network& net, State& s, Workspace& w, const Threads* threads) {
   begin_cycle(net, s, w);
   share(net, w, threads, [&](Workspace& own, u32 first, u32 end) {
     for (u32 k = first; k < end; k++) {
@@ -94,7 +92,8 @@ void request(const Network& net, State& s, Workspace& w, const Threads* threads)
 }
 
 // Finishes the cycle of the partitions first .. end-1. `b` is in the order of the partitions.
-void finish_partitions(const Network& net, State& s, Workspace& own, const Batch& b, Cycle now, u32 first, u32 end) {
+static void finish_partitions(const Network& net, State& s, Workspace& own, const Batch& b, Cycle now, u32 first,
+                              u32 end) {
   const auto asked = b.router.begin();
   u32 next = static_cast<u32>(
       std::partition_point(asked, asked + b.count, [&](u32 r) { return net.partition_of(r) < first; }) - asked);
@@ -106,12 +105,10 @@ void finish_partitions(const Network& net, State& s, Workspace& own, const Batch
   }
 }
 
-void exchange(const Network& net, State& s, Workspace& w, const Threads* threads, Cycle now) {
+static void exchange(const Network& net, State& s, Workspace& w, const Threads* threads, Cycle now) {
   share(net, w, threads, [&](Workspace&, u32 first, u32 end) { hand_over(net, s, now, now + 1, first, end); });
   forget_sent(net, s);
 }
-
-}  // namespace
 
 void begin_cycle(const Network& net, State& s, Workspace& w) {
   const Cycle now = s.part.totals.now;
@@ -178,10 +175,8 @@ void apply(const Network& net, State& s, Workspace& w, const Threads* threads) {
   s.part.totals.collected = 0;
 }
 
-namespace {
-
 // Every thread decides for its partitions. No thread changes queues or credits meanwhile, so a routing may read all.
-void step_on(const Network& net, State& s, Workspace& w, const Threads& threads) {
+static void step_on(const Network& net, State& s, Workspace& w, const Threads& threads) {
   const Cycle now = s.part.totals.now;
   request(net, s, w, &threads);
   threads.share([&](Workspace& own, u32, u32) {
@@ -196,8 +191,6 @@ void step_on(const Network& net, State& s, Workspace& w, const Threads& threads)
   });
   exchange(net, s, w, &threads, now);
 }
-
-}  // namespace
 
 void step(const Network& net, State& s, Workspace& w, const Threads* threads) {
   if (threads && net.decider == Decider::kRouting) return step_on(net, s, w, *threads);

@@ -4,11 +4,9 @@
 
 namespace flitgym {
 
-namespace {
+static u32 words_of(const MemoryShape& t) { return (t.columns + 63) / 64; }
 
-u32 words_of(const MemoryShape& t) { return (t.columns + 63) / 64; }
-
-[[noreturn]] void refuse_entry(const MemoryShape& t, std::size_t row, u32 column, float value, bool used) {
+[[noreturn]] static void refuse_entry(const MemoryShape& t, std::size_t row, u32 column, float value, bool used) {
   const std::string where = t.name + "[" + std::to_string(row / t.rows) + ", " + std::to_string(row % t.rows) + ", " +
                             std::to_string(column) + "] (router, row, column; " + t.meaning +
                             "): " + std::to_string(value);
@@ -19,7 +17,7 @@ u32 words_of(const MemoryShape& t) { return (t.columns + 63) / 64; }
 
 // The used columns as bits, [routers, rows, words of 64 columns]. They are derived from the table of a new network,
 // whose other columns are infinite.
-std::vector<u64> used_entries(const Network& net, u32 memory) {
+static std::vector<u64> used_entries(const Network& net, u32 memory) {
   const MemoryShape& t = net.memories[memory];
   State fresh;
   fresh.memory.resize(net.memories.size());
@@ -40,7 +38,7 @@ std::vector<u64> used_entries(const Network& net, u32 memory) {
 // Throws ConfigError, naming the first invalid entry: one that is not finite or below the lowest value, or an unused
 // one with a finite value. Non-negative floats order like their bit patterns, so an integer comparison finds those
 // below infinity.
-void verify_table(const Network& net, u32 memory, const AlignedBytes& table, const std::vector<u64>& used) {
+static void verify_table(const Network& net, u32 memory, const AlignedBytes& table, const std::vector<u64>& used) {
   const MemoryShape& t = net.memories[memory];
   constexpr u32 kInfinity = 0x7f800000u;
   const u32 sign = t.lowest < 0 ? 0x7fffffffu : 0xffffffffu;  // if negative values are valid, -0 is valid, too
@@ -69,8 +67,6 @@ void verify_table(const Network& net, u32 memory, const AlignedBytes& table, con
     }
   }
 }
-
-}  // namespace
 
 const std::vector<u64>& TableGuard::used(const Network& net, u32 memory) {
   auto& bits = tables_.at(memory).used;

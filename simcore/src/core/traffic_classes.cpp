@@ -7,9 +7,7 @@
 
 namespace flitgym {
 
-namespace {
-
-u32 number_of(const TrafficClasses& classes, const std::string& where, const std::string& name) {
+static u32 number_of(const TrafficClasses& classes, const std::string& where, const std::string& name) {
   std::vector<std::string> names;
   for (const TrafficClass& one : classes.all) {
     if (one.name == name) return static_cast<u32>(names.size());
@@ -19,7 +17,7 @@ u32 number_of(const TrafficClasses& classes, const std::string& where, const std
                     "; router.classes has: " + join(names));
 }
 
-ClassRule rule_of(const Network& net, const std::string& text, u32 to) {
+static ClassRule rule_of(const Network& net, const std::string& text, u32 to) {
   using enum ClassRule::Fits;
   if (text == "control" || text == "collective") return {text == "control" ? kControl : kCollective, 0, to};
   if (const std::string digits = text.starts_with("below_") ? text.substr(6) : "";
@@ -33,8 +31,6 @@ ClassRule rule_of(const Network& net, const std::string& text, u32 to) {
   throw ConfigError("workload.classes: '" + text + "' is no job" + did_you_mean(text, names) +
                     "; valid keys: " + join(names) + ", control, collective and below_<bytes>");
 }
-
-}  // namespace
 
 const std::vector<ParamSpec>& class_params() {
   static const std::vector<ParamSpec> specs = {

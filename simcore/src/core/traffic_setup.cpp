@@ -25,9 +25,7 @@ void check_size(const std::string& where, const Demand& demand, u32 terminals) {
                       std::to_string(terminals) + " terminals");
 }
 
-namespace {
-
-Pattern pattern_of(const TrafficSpec& spec, const Params& params, const Network& net) {
+static Pattern pattern_of(const TrafficSpec& spec, const Params& params, const Network& net) {
   Pattern p{.data = spec.setup(params, net),
             .destination = spec.destination,
             .round_size = spec.round_size,
@@ -41,7 +39,7 @@ Pattern pattern_of(const TrafficSpec& spec, const Params& params, const Network&
 }
 
 // Reads the load steps, which are common to all patterns.
-void take_load_steps(const std::string& where, const Params& params, Network& net) {
+static void take_load_steps(const std::string& where, const Params& params, Network& net) {
   const auto& times = params.reals("load_step_times_ns");
   const auto& loads = params.reals("load_step_loads");
   if (times.size() != loads.size())
@@ -61,7 +59,7 @@ void take_load_steps(const std::string& where, const Params& params, Network& ne
   net.load_steps = static_cast<u32>(net.load_values.size());
 }
 
-void take_schedule(const std::string& where, const TrafficSchedule& schedule, Network& net) {
+static void take_schedule(const std::string& where, const TrafficSchedule& schedule, Network& net) {
   if (net.load_values.size() > 1)
     throw ConfigError(where + ".load_step_times_ns: the load of this traffic changes by itself; leave the steps out");
   net.load_values.clear();
@@ -90,8 +88,6 @@ void take_schedule(const std::string& where, const TrafficSchedule& schedule, Ne
   net.load_period = static_cast<Cycle>(period);
   if (net.on_off || net.load_period) net.load_steps = kNone;
 }
-
-}  // namespace
 
 Pattern pattern_in_words(const std::string& phase, const std::string& words, const Network& net) {
   Section section = in_words(phase, words);

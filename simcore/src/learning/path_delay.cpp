@@ -7,11 +7,9 @@
 
 namespace flitgym {
 
-namespace {
-
 // Queueing ahead of a packet that takes a channel: flits queued for the channel and flits in the buffers at its far
 // end.
-double queueing_ns(const Network& net, const State& s, u32 port) {
+static double queueing_ns(const Network& net, const State& s, u32 port) {
   const Channel& channel = net.channels[port];
   u32 flits = s.ports[port].queued;
   if (!net.is_nic(channel.peer))
@@ -20,7 +18,7 @@ double queueing_ns(const Network& net, const State& s, u32 port) {
 }
 
 // Router-local port of the fastest minimal path to another router.
-u32 towards(const Network& net, const Graph& graph, u32 router, u32 to) {
+static u32 towards(const Network& net, const Graph& graph, u32 router, u32 to) {
   u32 fastest = net.first_link[router];
   float least = std::numeric_limits<float>::max();
   each_minimal(net, graph, router, to, [&](u32 k) {
@@ -32,7 +30,7 @@ u32 towards(const Network& net, const Graph& graph, u32 router, u32 to) {
 }
 
 // The least time that a packet loses on a minimal path from its next router, as learned there.
-double learned_ns(const Network& net, const State& s, u32 block, const Packet& p, u32 router, u32 to) {
+static double learned_ns(const Network& net, const State& s, u32 block, const Packet& p, u32 router, u32 to) {
   const Graph& graph = graph_now(net, s);
   const ComponentData* const own = net.seam->block_data[block].get();
   float least = std::numeric_limits<float>::max();
@@ -43,7 +41,7 @@ double learned_ns(const Network& net, const State& s, u32 block, const Packet& p
 }
 
 // The time that the packet loses on the way if every queue keeps its present length.
-double queued_ns(const Network& net, const State& s, const Packet& p, u32 router, u32 to) {
+static double queued_ns(const Network& net, const State& s, const Packet& p, u32 router, u32 to) {
   const Graph& graph = graph_now(net, s);
   double lost = 0;
   while (router != to) {
@@ -53,8 +51,6 @@ double queued_ns(const Network& net, const State& s, const Packet& p, u32 router
   }
   return lost;
 }
-
-}  // namespace
 
 u32 tolled_block(const Network& net) {
   if (net.waypoint) throw ConfigError("decisions: the tolled delay needs decisions=router");

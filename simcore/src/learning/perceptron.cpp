@@ -31,16 +31,14 @@ const std::vector<const PerceptronLoops*>& perceptron_loops() {
 
 }  // namespace learning
 
-namespace {
-
 inline u32 padded(u32 outputs) { return (outputs + kUnitBlock - 1) / kUnitBlock * kUnitBlock; }
 
-Units activation_of(const PolicyShape& shape) {
+static Units activation_of(const PolicyShape& shape) {
   return shape.activation == Activation::kTanh ? Units::kTanh : Units::kRectified;
 }
 
-void layer(const PerceptronLoops& loops, const float* in, u32 in_stride, u32 rows, u32 inputs, const float* weight,
-           u32 outputs, float* out, Units activation) {
+static void layer(const PerceptronLoops& loops, const float* in, u32 in_stride, u32 rows, u32 inputs,
+                  const float* weight, u32 outputs, float* out, Units activation) {
   const u32 width = padded(outputs);
   const float* const bias = weight + std::size_t{inputs} * width;
   for (u32 o = 0; o < width; o += kUnitBlock) {
@@ -53,8 +51,8 @@ constexpr std::size_t kScratch = 1 << 22;  // floats
 
 // Returns the scores [rows, padded outputs]. Many rows go through a wide network in parts, which bounds the scratch
 // memory.
-const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, const float* weights, const float* in,
-                     u32 in_stride, u32 rows, std::vector<float>& a, std::vector<float>& b) {
+static const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, const float* weights,
+                            const float* in, u32 in_stride, u32 rows, std::vector<float>& a, std::vector<float>& b) {
   u32 widest = 0;
   for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
   if (const u32 most = std::max<u32>(8, static_cast<u32>(kScratch / widest) / 8 * 8); rows > most) {
@@ -84,8 +82,8 @@ const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, con
 }
 
 // Selects the slot with the highest score (the first of equal ones), or a random slot.
-void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count, u32& chosen,
-                 float& log_probability) {
+static void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count,
+                        u32& chosen, float& log_probability) {
   u32 best = 0;
   for (u32 k = 1; k < count; k++)
     if (scores[k] > scores[best]) best = k;
@@ -108,7 +106,7 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
 // Symmetric 8-bit weights with a scale per unit (Jacob et al., CVPR 2018). The scale is a power of two (Jain et al.,
 // MLSys 2020), the least with which the largest weight fits. A product with a power of two is exact in floating point,
 // so the sums equal those over whole numbers, shifted at the end. A rounding error is at most half the scale.
-void round_to_eight_bits(float* weight, u32 inputs, u32 width) {
+static void round_to_eight_bits(float* weight, u32 inputs, u32 width) {
   constexpr float kMost = 127;
   float largest = 0;
   for (u32 i = 0; i < inputs; i++) largest = std::max(largest, std::abs(weight[std::size_t{i} * width]));
@@ -121,8 +119,6 @@ void round_to_eight_bits(float* weight, u32 inputs, u32 width) {
     w = scale * std::nearbyint(w / scale);
   }
 }
-
-}  // namespace
 
 void shape_policy(PolicyShape& shape, std::vector<u32> layers) {
   shape.layers = std::move(layers);

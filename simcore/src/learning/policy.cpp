@@ -10,8 +10,6 @@
 
 namespace flitgym::routing::any::policy {
 
-namespace {
-
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw ConfigError("policy file " + path + ": " + what);
 }
@@ -185,7 +183,5 @@ const Register<RoutingSpec> entry({
     .graph = true,
     .operations = policy_operations,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::any::policy

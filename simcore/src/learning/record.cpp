@@ -8,11 +8,9 @@
 
 namespace flitgym {
 
-namespace {
-
 constexpr u64 kNoDecision = ~u64{0};
 
-u32 new_entry(const Seam& seam, State& s) {
+static u32 new_entry(const Seam& seam, State& s) {
   if (!s.part.free_decisions.empty()) {
     const u32 id = s.part.free_decisions.back();
     s.part.free_decisions.pop_back();
@@ -27,7 +25,7 @@ u32 new_entry(const Seam& seam, State& s) {
 
 // Sends the feedback of record `id` from router `here` to the router that decided. A record that is due beyond the span
 // of the wheel is pushed again later.
-void send_news(const Network& net, State& s, u32 id, u32 here) {
+static void send_news(const Network& net, State& s, u32 id, u32 here) {
   OpenDecision& open = s.open_decisions[id];
   open.due = s.part.totals.now + 1 +
              static_cast<Cycle>(flight(net, graph_now(net, s), here, open.router) / net.cycle_ns + 0.5);
@@ -35,22 +33,22 @@ void send_news(const Network& net, State& s, u32 id, u32 here) {
 }
 
 // Time from the last router until the tail has arrived at the terminal.
-float last_hop_ns(const Network& net, const Packet& p) {
+static float last_hop_ns(const Network& net, const Packet& p) {
   const u32 port = net.port(net.terminal_router[p.destination], net.terminal_port[p.destination]);
   return net.seam->hop_ns[port] + static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
 }
 
 // Time without queueing from router `from` to the destination, by way of the packet's intermediate router.
-float rest_ns(const Network& net, const State& s, u32 from, u32 to, u32 middle) {
+static float rest_ns(const Network& net, const State& s, u32 from, u32 to, u32 middle) {
   const Graph& graph = graph_now(net, s);
   return middle == kNone ? flight(net, graph, from, to)
                          : flight(net, graph, from, middle) + flight(net, graph, middle, to);
 }
-u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
+static u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
   return net.waypoint ? net.waypoint(net, s, packet, router, port) : kNone;
 }
 
-void close(const Network& net, State& s, u32 id, u32 packet, u32 here, bool delivered) {
+static void close(const Network& net, State& s, u32 id, u32 packet, u32 here, bool delivered) {
   const Packet& p = s.packets[packet];
   OpenDecision& open = s.open_decisions[id];
   Closing closing{p, open.decided, s.part.totals.now, 0};
@@ -62,8 +60,6 @@ void close(const Network& net, State& s, u32 id, u32 packet, u32 here, bool deli
   open.reward = net.seam->reward->reward(net, s, closing);
   open.done = delivered;
 }
-
-}  // namespace
 
 void shape_record(const Network& net, State& s, Shaper& make) {
   const Seam& seam = *net.seam;

@@ -10,10 +10,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Computes, for every port, the hop time without queueing and the router at its end, and the mean time of a hop.
-void measure_hops(const Network& net, Seam& seam) {
+static void measure_hops(const Network& net, Seam& seam) {
   seam.hop_ns.assign(net.router_ports, 0);
   seam.next_router.assign(net.router_ports, kNone);
   double sum = 0;
@@ -33,7 +31,7 @@ void measure_hops(const Network& net, Seam& seam) {
 }
 
 // Seam::hops. A table for more routers would not fit into the cache.
-std::vector<u8> table_of_hops(const Network& net) {
+static std::vector<u8> table_of_hops(const Network& net) {
   constexpr u32 kMostRouters = 1024;
   const u32 routers = net.routers;
   if (routers > kMostRouters || !net.graphs[0]->hops.empty() || net.graphs[0]->diameter > 255) return {};
@@ -48,8 +46,8 @@ std::vector<u8> table_of_hops(const Network& net) {
 
 // Rotates the first candidates, whose paths take equally long, by a random number. Otherwise an agent that takes the
 // first of equal scores would send all packets of a leaf switch to its first idle uplink.
-void rotate_equals(const Network& net, const State& s, const Packet& p, u32 router, u32 to, u16* ports, u16* classes,
-                   u32 candidates) {
+static void rotate_equals(const Network& net, const State& s, const Packet& p, u32 router, u32 to, u16* ports,
+                          u16* classes, u32 candidates) {
   const Graph& graph = graph_now(net, s);
   const float* const hop_ns = &net.seam->hop_ns[net.port(router, 0)];
   const u32* const next_router = &net.seam->next_router[net.port(router, 0)];
@@ -64,8 +62,8 @@ void rotate_equals(const Network& net, const State& s, const Packet& p, u32 rout
 }
 
 // If there are more candidates than slots, keeps the first candidate and draws the others at random.
-void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots,
-                u16* slot_ports, u16* slot_classes) {
+static void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates,
+                       u32 slots, u16* slot_ports, u16* slot_classes) {
   if (candidates <= slots) {
     std::copy_n(ports, candidates, slot_ports);
     std::copy_n(classes, candidates, slot_classes);
@@ -87,8 +85,8 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
 // If there are more candidates than slots, keeps the first candidate. Then takes local and global links in turn, each
 // time the one with the lowest estimate; ties are broken at random. Without these turns, the short local links of a
 // large Dragonfly would take all slots, because a path through another group always has a higher estimate.
-void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports,
-                const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
+static void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports,
+                       const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
   const Graph& graph = graph_now(net, s);
   const u32 first_port = net.port(router, 0);
   const float* const hop_ns = &net.seam->hop_ns[first_port];
@@ -127,8 +125,6 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
     slot_classes[k] = classes[least & 0xffff];
   }
 }
-
-}  // namespace
 
 std::vector<ParamSpec> row_params() {
   return {

@@ -9,10 +9,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // The slot of a choice of the routing.
-u32 slot_of_choice(const Seam& seam, Batch& b, u32 j) {
+static u32 slot_of_choice(const Seam& seam, Batch& b, u32 j) {
   Decisions& d = b.decisions;
   const u32 i = d.request[j], first = j * seam.slots, count = d.slot_count[j];
   const u16 port = b.out_port[i], vc_class = b.out_class[i];
@@ -27,8 +25,6 @@ u32 slot_of_choice(const Seam& seam, Batch& b, u32 j) {
   }
   return k;
 }
-
-}  // namespace
 
 const std::vector<ParamSpec>& record_params() {
   constexpr double kMostRecorded = 256;  // slots; a policy that learns from the record has at most kMostSlots

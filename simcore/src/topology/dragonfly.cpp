@@ -8,8 +8,6 @@
 
 namespace flitgym {
 
-namespace {
-
 // visit(port) for the first hop by each link with the fewest hops to router `to` of another group. A path by a link
 // between the two routers has one hop, by a link at one of them two hops, and by any other link three.
 template <class Visit>
@@ -39,8 +37,6 @@ u32 shortest(const Dragonfly& df, const Network& net, u32 router, u32 to, u32 tu
   });
   return port;
 }
-
-}  // namespace
 
 // The source router uses the ports in turns. At later routers the number is independent of the first one; with the same
 // number, a part of the links would carry no traffic.

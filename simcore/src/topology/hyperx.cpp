@@ -4,9 +4,7 @@
 
 namespace flitgym {
 
-namespace {
-
-void wire(const Params& params, Wiring& w) {
+static void wire(const Params& params, Wiring& w) {
   auto hx = std::make_shared<HyperX>();
   shape_lattice(*hx, "topology.hyperx", "widths", params, [&](u32 k) { return (hx->widths[k] - 1) * hx->links[k]; }, w);
   hx->diameter = hx->dimensions;
@@ -36,7 +34,7 @@ void wire(const Params& params, Wiring& w) {
   w.data = hx;
 }
 
-const Register<TopologySpec> entry({
+static const Register<TopologySpec> entry({
     .name = "hyperx",
     .summary = "a grid in which every pair of routers that differ in one coordinate is joined (Ahn et al., SC 2009); 1 "
                "dimension = full mesh, widths 2 = hypercube",
@@ -54,8 +52,6 @@ const Register<TopologySpec> entry({
     .wire = wire,
     .small = {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", 1}},
 });
-
-}  // namespace
 
 // Link latencies alone: the first hop, and one hop per dimension that is unaligned after it.
 float HyperX::first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const {

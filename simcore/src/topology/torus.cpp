@@ -5,11 +5,9 @@
 
 namespace flitgym {
 
-namespace {
-
 constexpr u32 kMostHops = 254;  // highest hop count of a packet
 
-void wire(const std::string& section, const Params& params, Wiring& w) {
+static void wire(const std::string& section, const Params& params, Wiring& w) {
   auto t = std::make_shared<Torus>();
   shape_lattice(*t, section, "sizes", params, [&](u32 k) { return t->ports_of(k); }, w);
   const std::vector<u32> wrap = per_dimension(*t, section + ".wrap", params.counts("wrap"));
@@ -41,7 +39,7 @@ void wire(const std::string& section, const Params& params, Wiring& w) {
   w.data = t;
 }
 
-std::vector<ParamSpec> torus_params(double wrap) {
+static std::vector<ParamSpec> torus_params(double wrap) {
   return {
       integer_list("sizes", {8, 8, 8}, 2, 1024, "routers", "number along each dimension, x first"),
       integer_list("wrap", {wrap}, 0, 1, "",
@@ -55,22 +53,20 @@ std::vector<ParamSpec> torus_params(double wrap) {
   };
 }
 
-const Register<TopologySpec> torus_entry({
+static const Register<TopologySpec> torus_entry({
     .name = "torus",
     .summary = "a grid of routers whose dimensions are rings (k-ary n-cube if all sizes are k); sizes 2 = hypercube",
     .params = torus_params(1),
     .wire = [](const Params& params, Wiring& w) { wire("topology.torus", params, w); },
     .small = {{"sizes", std::vector<double>{4, 3}}},
 });
-const Register<TopologySpec> mesh_entry({
+static const Register<TopologySpec> mesh_entry({
     .name = "mesh",
     .summary = "a grid of routers, each joined to its neighbours; a torus without wrap-around links",
     .params = torus_params(0),
     .wire = [](const Params& params, Wiring& w) { wire("topology.mesh", params, w); },
     .small = {{"sizes", std::vector<double>{4, 3}}},
 });
-
-}  // namespace
 
 u32 Torus::hops_between(const Network&, u32 router, u32 to) const {
   const u16 *const a = at(router), *const b = at(to);

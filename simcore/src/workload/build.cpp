@@ -12,10 +12,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Converts to whole picoseconds. A time that rounding changes by more than 1 % is refused.
-u64 ps(const Params& params, const std::string& key) {
+static u64 ps(const Params& params, const std::string& key) {
   const double exact = params.real(key) * 1000, rounded = std::round(exact);
   if (std::abs(rounded - exact) > 0.01 * exact)
     throw ConfigError("workload." + key + ": " + to_string(Value{params.real(key)}) + " ns would be rounded to " +
@@ -24,7 +22,7 @@ u64 ps(const Params& params, const std::string& key) {
   return static_cast<u64>(rounded);
 }
 
-HostModel host_of(const Params& params) {
+static HostModel host_of(const Params& params) {
   HostModel h{};
   h.kind = params.text("host") == "mpi" ? HostKind::kMpi : HostKind::kLogGops;
   h.network = params.text("network") == "simulated";
@@ -81,7 +79,7 @@ struct Resized : Program {
 constexpr u64 kLongestNs = 1000000000000000;  // maximum of start_ns
 
 // Finds the numbers of processors and NICs that a program uses, and checks the sizes of its operations.
-void examine(const Program& program, const std::string& where, Workload& w) {
+static void examine(const Program& program, const std::string& where, Workload& w) {
   const u64 most = std::min<u64>(kLongestNs, u64{0xffff0000} * w.packet_bytes);
   Block block;
   for (u32 r = 0; r < program.ranks; r++) {
@@ -106,7 +104,7 @@ void examine(const Program& program, const std::string& where, Workload& w) {
   }
 }
 
-std::vector<ParamSpec> all_workload_params() {
+static std::vector<ParamSpec> all_workload_params() {
   const double many = std::numeric_limits<u32>::max();
   std::vector<std::string> placements = placement_policies();
   if (rank_mapping()) placements.push_back("least_interfering");
@@ -174,8 +172,6 @@ std::vector<ParamSpec> all_workload_params() {
     all.insert(all.begin() + 4, some.begin(), some.end());
   return all;
 }
-
-}  // namespace
 
 std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, u64 run_seed,
                                              Values* validated) {

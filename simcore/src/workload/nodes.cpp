@@ -4,11 +4,9 @@
 
 namespace flitgym {
 
-namespace {
-
 // Terminals, node after node, so that the NICs of a node are at different routers. The routers with terminals are
 // divided into sets of `nics` consecutive ones. Node i of a set has terminal i of each router of the set.
-std::vector<u32> rails(const std::vector<u32>& router, u32 nics) {
+static std::vector<u32> rails(const std::vector<u32>& router, u32 nics) {
   std::vector<std::vector<u32>> leaves;  // the terminals of each router that has some
   std::vector<u32> leaf(router.empty() ? 0 : *std::max_element(router.begin(), router.end()) + 1, kNone);
   for (u32 t = 0; t < router.size(); t++) {
@@ -37,8 +35,6 @@ std::vector<u32> rails(const std::vector<u32>& router, u32 nics) {
   }
   return order;
 }
-
-}  // namespace
 
 std::vector<ParamSpec> node_params() {
   return {

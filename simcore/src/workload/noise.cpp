@@ -6,13 +6,11 @@
 
 namespace flitgym::workload {
 
-namespace {
-
 constexpr u64 kStream = u64{0x6e6f6973} << 32;  // plus the rank; separate from the draws of packets
 constexpr u64 kTries = 16;                      // counters of an operation; a rank's speed has the first counter
 constexpr double kLongestNs = 1e15;             // of an operation, as build.cpp demands
 
-double exponential(double x) { return x < 0 ? 1 / exp_up(-x) : exp_up(x); }
+static double exponential(double x) { return x < 0 ? 1 / exp_up(-x) : exp_up(x); }
 
 struct Noisy : Program {
   std::shared_ptr<const Program> inner;
@@ -50,8 +48,6 @@ struct Noisy : Program {
     }
   }
 };
-
-}  // namespace
 
 std::vector<ParamSpec> noise_params() {
   return {

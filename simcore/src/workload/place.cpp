@@ -2,11 +2,9 @@
 
 namespace flitgym::workload {
 
-namespace {
+static std::string number(u64 n) { return std::to_string(n); }
 
-std::string number(u64 n) { return std::to_string(n); }
-
-u32 nodes_of(u32 ranks, const Nodes& nodes) { return (ranks + nodes.ranks - 1) / nodes.ranks; }
+static u32 nodes_of(u32 ranks, const Nodes& nodes) { return (ranks + nodes.ranks - 1) / nodes.ranks; }
 
 // Terminals and nodes that ranks have taken.
 class Places {
@@ -40,8 +38,8 @@ class Places {
   std::vector<u32> job_of_node_;        // [nodes] the first job with a rank there, kNone
 };
 
-void check_given(const std::vector<u32>& given, u32 j, const Network& net, const Workload& w, const Places& places,
-                 u32 t) {
+static void check_given(const std::vector<u32>& given, u32 j, const Network& net, const Workload& w,
+                        const Places& places, u32 t) {
   const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals: ", which = "terminal " + number(t);
   const Nodes& nodes = w.nodes;
   if (given.size() != w.jobs[j].ranks)
@@ -62,7 +60,7 @@ void check_given(const std::vector<u32>& given, u32 j, const Network& net, const
 }
 
 // Places a rank after the other on the nodes in their order.
-void fill_nodes(const std::vector<u32>& order, Places& places, Workload& w) {
+static void fill_nodes(const std::vector<u32>& order, Places& places, Workload& w) {
   std::size_t at = 0;
   for (u32 r = 0; r < w.ranks(); r++) {
     worked(8);
@@ -77,8 +75,6 @@ void fill_nodes(const std::vector<u32>& order, Places& places, Workload& w) {
     places.take(terminal, w.rank_job[r]);
   }
 }
-
-}  // namespace
 
 void check_room(const Nodes& nodes, const std::vector<Job>& jobs, bool share_nodes, u32 terminals) {
   u64 ranks = 0, whole = 0, nics = 0;

@@ -6,12 +6,10 @@
 
 namespace flitgym {
 
-namespace {
-
 constexpr u64 kStream = u64{0x706c6163} << 32;  // stream of random draws, separate from those of packets
 
 // Nodes, ordered by the position of their router or group in `order`.
-std::vector<u32> by_place(const std::vector<u32>& order, const std::vector<u32>& of_node) {
+static std::vector<u32> by_place(const std::vector<u32>& order, const std::vector<u32>& of_node) {
   std::vector<u32> place(order.size());
   for (u32 k = 0; k < order.size(); k++) place[order[k]] = k;
   std::vector<u32> nodes(of_node.size());
@@ -20,20 +18,20 @@ std::vector<u32> by_place(const std::vector<u32>& order, const std::vector<u32>&
   return nodes;
 }
 
-std::vector<u32> shuffled(u32 n, u64 seed) {
+static std::vector<u32> shuffled(u32 n, u64 seed) {
   std::vector<u32> order(n);
   traffic::draw_order(seed, kStream, n, order.data());
   return order;
 }
 
 // The router of each node. If its NICs are at several routers, that of the first NIC stands for all.
-std::vector<u32> router_of_node(const Network& net, const Nodes& nodes) {
+static std::vector<u32> router_of_node(const Network& net, const Nodes& nodes) {
   std::vector<u32> router(nodes.count);
   for (u32 n = 0; n < nodes.count; n++) router[n] = net.terminal_router[nodes.first_terminal(n)];
   return router;
 }
 
-std::vector<u32> group_of_node(const Network& net, const Nodes& nodes) {
+static std::vector<u32> group_of_node(const Network& net, const Nodes& nodes) {
   std::vector<u32> group = router_of_node(net, nodes);
   for (u32& g : group) g = net.router_group[g];
   return group;
@@ -42,8 +40,8 @@ std::vector<u32> group_of_node(const Network& net, const Nodes& nodes) {
 // `place` is the group or the router of each node. Every job begins at a place that no other job uses, as long as there
 // is one. Remaining nodes in partly used places are filled last, starting with the job that found no unused place.
 // `used` [nodes]: nodes of other jobs; empty: none.
-std::vector<u32> clustered(const std::vector<u32>& place, u32 places, const std::vector<u32>& job_nodes,
-                           std::vector<char> used) {
+static std::vector<u32> clustered(const std::vector<u32>& place, u32 places, const std::vector<u32>& job_nodes,
+                                  std::vector<char> used) {
   std::vector<std::vector<u32>> members(places);
   for (u32 n = 0; n < place.size(); n++) members[place[n]].push_back(n);
   std::vector<u32> taken;
@@ -70,14 +68,12 @@ std::vector<u32> clustered(const std::vector<u32>& place, u32 places, const std:
 
 // As numbered, but with gaps as on a machine with other jobs. After each node, k nodes are skipped with probability
 // 4/5 (1/5)^k (a stride of geometric distribution). Skipped nodes come last, in their order.
-std::vector<u32> fragmented(u32 nodes, u64 seed) {
+static std::vector<u32> fragmented(u32 nodes, u64 seed) {
   std::vector<u32> taken, passed;
   for (u32 n = 0; n < nodes; n++, worked(4)) (below(draw(seed, kStream + 1, n), 5) > 0 ? taken : passed).push_back(n);
   taken.insert(taken.end(), passed.begin(), passed.end());
   return taken;
 }
-
-}  // namespace
 
 const RankMapping*& rank_mapping() {
   static const RankMapping* mapping = nullptr;

@@ -5,10 +5,8 @@
 
 namespace flitgym::workload {
 
-namespace {
-
 // Removes a packet from the ranges of missing packets.
-void found(Flows& flows, FlowArrival& a, u32 number) {
+static void found(Flows& flows, FlowArrival& a, u32 number) {
   u32 before = kNone, id = a.missing;
   while (flows.missing[id].end <= number) before = id, id = flows.missing[id].next;
   const MissingRange range = flows.missing[id];
@@ -25,8 +23,6 @@ void found(Flows& flows, FlowArrival& a, u32 number) {
     flows.missing[id].next = rest;
   }
 }
-
-}  // namespace
 
 void flow_packet(Frame& f, Message& m, u32 number) {
   Flows& flows = f.s.flows[f.k];

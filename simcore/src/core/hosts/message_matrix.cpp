@@ -2,19 +2,15 @@
 
 namespace flitgym::workload {
 
-namespace {
-
 constexpr u32 kMostRanks = 4096;  // each pair needs 36 bytes, in total 0.6 GB
 
-std::size_t place(const Workload& w, const Message& m) {
+static std::size_t place(const Workload& w, const Message& m) {
   const u32 job = w.rank_job[m.source], first = w.jobs[job].first_rank;
   const std::size_t n = w.matrix.ranks;
   return (job * n + (m.source - first)) * n + (m.destination - first);
 }
 
-double ns(u64 ps) { return static_cast<double>(ps) / 1000; }
-
-}  // namespace
+static double ns(u64 ps) { return static_cast<double>(ps) / 1000; }
 
 MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs) {
   MessageMatrix matrix;

@@ -221,10 +221,8 @@ void hand_over(Frame& f, u32 id) {
   fill_from_outbox(f, terminal);
 }
 
-namespace {
-
 // Each traffic class has its own outbox and its own room in the NIC.
-void fill_class(Frame& f, u32 terminal, u32 own_class) {
+static void fill_class(Frame& f, u32 terminal, u32 own_class) {
   const Workload& w = *f.net.workload;
   State& s = f.s;
   Outbox& box = s.outboxes[terminal * class_count(f.net) + own_class];
@@ -292,8 +290,6 @@ void fill_class(Frame& f, u32 terminal, u32 own_class) {
     id = box.first;
   }
 }
-
-}  // namespace
 
 void fill_from_outbox(Frame& f, u32 terminal) {
   for (u32 c = 0; c < class_count(f.net); c++) fill_class(f, terminal, c);

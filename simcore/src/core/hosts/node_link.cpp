@@ -11,17 +11,13 @@
 
 namespace flitgym::workload {
 
-namespace {
-
 constexpr double kLongest = 1e18;  // ps, so that sums stay within 64 bits
 
 // Time for which a transfer holds a port, ps.
-u64 port_time(const Workload& w, const Message& m) {
+static u64 port_time(const Workload& w, const Message& m) {
   const double bytes = static_cast<double>(wire_bytes(w, m.bytes, transfer_of(m)));
   return static_cast<u64>(std::llround(std::min(kLongest, bytes * 1000 / w.nodes.link_gb_per_s)));
 }
-
-}  // namespace
 
 void count_within_node(Frame& f, u32 id, bool received) {
   const Message& m = f.hosts().messages[id];

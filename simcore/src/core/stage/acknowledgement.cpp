@@ -16,12 +16,10 @@ u32 idle_cycles(const Network& net, const Graph& graph, u32 source, u32 destinat
 
 namespace control {
 
-namespace {
-
 constexpr u32 kLongestWait = 1023;  // cycles to the next try of a paced source; it may be one of several
 
 // An acknowledgement leaves `destination` and comes back to `source`.
-void send(const Network& net, State& s, Acknowledgement ack, Cycle now) {
+static void send(const Network& net, State& s, Acknowledgement ack, Cycle now) {
   const u32 from = net.partition_of(net.terminal_router[ack.destination]),
             to = net.partition_of(net.terminal_router[ack.source]);
   const u32 back = idle_cycles(net, graph_now(net, s), ack.destination, ack.source);
@@ -30,8 +28,6 @@ void send(const Network& net, State& s, Acknowledgement ack, Cycle now) {
   if (from == to) own.due.push(now + back, ack);
   else own.sent.push_back({ack, now, now + std::max(back, net.lookahead)});
 }
-
-}  // namespace
 
 bool may_go(Frame& f, u32 source, u32 destination, u32 flits) {
   const Control& c = *f.net.control;

@@ -11,10 +11,8 @@
 
 namespace flitgym {
 
-namespace {
-
 // Returns the VC with the most room among the VCs `first`, first + step, ... below `end` of an output.
-u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step, u32 end, bool never_held) {
+static u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step, u32 end, bool never_held) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(output, 0)];
   const u32* const owners = &s.owners[net.vc_id(output, 0)];
   u32 best = first;
@@ -30,7 +28,7 @@ u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step
   return best;
 }
 // The same for routers whose occupancies State keeps (Network::sensed). No packet holds an output VC in these routers.
-inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step, u32 end) {
+static inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step, u32 end) {
   u32 best = first, least = own[first << net.sensed.column_shift];
   for (u32 vc = first + step; vc < end; vc += step) {
     const u32 flits = own[vc << net.sensed.column_shift];
@@ -39,8 +37,6 @@ inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step, u32
   }
   return best;
 }
-
-}  // namespace
 
 void route_requests(Frame& f) {
   const Network& net = f.net;

@@ -7,14 +7,10 @@
 
 namespace flitgym::learning {
 
-namespace {
-
 // limit of noted routes (about 100 MB); at this limit, label() runs the forks of the decisions sampled so far
 constexpr u32 kMostSteps = 1 << 20;
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // the sampling is independent of the simulation's streams
-
-}  // namespace
 
 // Selects the candidates that fill the slots of a request. The first one is minimal. The others follow in their order,
 // or a random subset of them if there are too many. Returns the slot of the candidate that was taken.

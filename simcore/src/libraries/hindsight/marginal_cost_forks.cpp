@@ -14,10 +14,8 @@ u64 packets_delivered(const State& s) {
   return accepted - totals(s).packets_in_network;
 }
 
-namespace {
-
 // Replaces the decision of request i by a candidate, starting from the packet in the state before the decision.
-void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u16 port, u16 vc_class) {
+static void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u16 port, u16 vc_class) {
   const u32 id = b.packet[i];
   s.packets[id] = before.packets[id];
   std::vector<u8> memories;
@@ -27,8 +25,6 @@ void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u
   b.out_class[i] = vc_class;
   if (net.chosen) net.chosen(net, s, b, i);
 }
-
-}  // namespace
 
 void copy_requests(const Batch& from, u32 begin, u32 end, Batch& to) {
   const u32 count = to.count + (end - begin);

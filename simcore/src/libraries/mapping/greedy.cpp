@@ -83,9 +83,7 @@ Mapping slots_at(const Sites& sites, const std::vector<u32>& site_of_vertex) {
   return mapping;
 }
 
-namespace {
-
-Mapping greedy(const MappingProblem& p) {
+static Mapping greedy(const MappingProblem& p) {
   std::vector<u32> room;
   for (u32 s = 0; s < p.sites.count; s++) room.push_back(p.sites.room(s));
   return slots_at(p.sites, place_greedily(p.application, p.sites, std::move(room)));
@@ -94,7 +92,5 @@ Mapping greedy(const MappingProblem& p) {
 const Register<MapperSpec> registration{
     {"greedy", "the rank with the heaviest connection to the placed ranks goes where it adds the fewest bytes x hops",
      greedy}};
-
-}  // namespace
 
 }  // namespace flitgym::mapping

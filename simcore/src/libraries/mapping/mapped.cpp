@@ -10,9 +10,7 @@
 
 namespace flitgym::workload {
 
-namespace {
-
-double cpu_seconds() {
+static double cpu_seconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
@@ -20,7 +18,7 @@ double cpu_seconds() {
 
 // Communication of all ranks of all jobs. Jobs do not communicate with each other. Jobs with the same program are read
 // once.
-CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
+static CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
   CommunicationMatrix all;
   std::map<const Program*, CommunicationMatrix> known;
   for (const Job& job : jobs) {
@@ -49,7 +47,7 @@ struct RankSets {
   }
 };
 
-std::vector<ParamSpec> mapping_params() {
+static std::vector<ParamSpec> mapping_params() {
   std::vector<std::string> sets = {"any"};
   for (const std::string& policy : placement_policies())
     if (policy != "mapped") sets.push_back(policy);
@@ -73,8 +71,8 @@ std::vector<ParamSpec> mapping_params() {
 // All jobs are mapped together onto all free terminals, or each job onto the terminals that another placement would
 // give it (`mapping_terminals`). With several ranks per node, the ranks of a job are divided into sets of consecutive
 // ranks, and sets are mapped to nodes by the bytes between them.
-std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const Nodes& nodes,
-                                              const std::vector<Job>& jobs, std::vector<u32>& rank_terminal) {
+static std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const Nodes& nodes,
+                                                     const std::vector<Job>& jobs, std::vector<u32>& rank_terminal) {
   const double began = cpu_seconds();
   const CommunicationMatrix of_ranks = matrix_of(jobs);
   const RankSets sets(jobs, nodes.ranks);
@@ -146,16 +144,14 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   return facts;
 }
 
-std::vector<double> load_of(const Network& net, const Nodes& nodes, const Program& program,
-                            const std::vector<u32>& rank_terminal) {
+static std::vector<double> load_of(const Network& net, const Nodes& nodes, const Program& program,
+                                   const std::vector<u32>& rank_terminal) {
   mapping::MappingQuality unused;
   const CommunicationMatrix between = mapping::between_nodes(communication_matrix(program), nodes, rank_terminal);
   return mapping::load_on_minimal_paths(net, between, rank_terminal, unused);
 }
 
-const RankMapping mapping_of_ranks{mapping_params, map_ranks, load_of};
+static const RankMapping mapping_of_ranks{mapping_params, map_ranks, load_of};
 const bool added = (rank_mapping() = &mapping_of_ranks, true);
-
-}  // namespace
 
 }  // namespace flitgym::workload

@@ -15,10 +15,8 @@ FLITGYM_KIND(mapping::MapperSpec, "mapper")
 
 namespace flitgym::mapping {
 
-namespace {
-
 // The graph of routers, weighted by the number of cables. Every cable is visited from both ends and added once.
-WeightedGraph fabric_of(const Network& net) {
+static WeightedGraph fabric_of(const Network& net) {
   std::vector<WeightedEdge> edges;
   for (u32 r = 0; r < net.routers; r++)
     each_link(net, *net.graphs[0], r, [&](u32 k) {
@@ -27,8 +25,6 @@ WeightedGraph fabric_of(const Network& net) {
     });
   return undirected(net.routers, std::move(edges));
 }
-
-}  // namespace
 
 bool knows_hops(const Network& net) { return !net.graphs[0]->hops.empty() || (net.topology->closed && !net.damaged); }
 

@@ -6,11 +6,9 @@
 
 namespace flitgym::mapping {
 
-namespace {
-
 // visit(port) for each port of a shortest path to router `to`, given the hops to it.
 template <class Visit>
-void each_nearer(const Network& net, u32 router, u32 to, const std::vector<u32>& hops, Visit&& visit) {
+static void each_nearer(const Network& net, u32 router, u32 to, const std::vector<u32>& hops, Visit&& visit) {
   const auto nearer = [&](u32 k) {
     if (const u32 port = net.port(router, k); hops[net.next_router(port)] < hops[router]) visit(port);
   };
@@ -20,7 +18,7 @@ void each_nearer(const Network& net, u32 router, u32 to, const std::vector<u32>&
 }
 
 // Computes the congestion from the bytes on each port.
-void weigh(const Network& net, const std::vector<double>& load, MappingQuality& q) {
+static void weigh(const Network& net, const std::vector<double>& load, MappingQuality& q) {
   u32 links = 0;
   for (u32 port = 0; port < net.router_ports; port++) {
     if (!net.is_link(port) || !net.graphs[0]->usable(port)) continue;
@@ -33,8 +31,6 @@ void weigh(const Network& net, const std::vector<double>& load, MappingQuality& 
   }
   if (links) q.mean_congestion /= links;
 }
-
-}  // namespace
 
 workload::CommunicationMatrix between_nodes(const workload::CommunicationMatrix& matrix, const Nodes& nodes,
                                             const std::vector<u32>& rank_terminal) {

@@ -11,10 +11,8 @@ namespace flitgym {
 
 namespace fabric {
 
-namespace {
-
 // The length of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
-std::size_t character(std::string_view text) {
+static std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<u8>(text[k]) : u8{0}; };
   const u8 first = byte(0);
   if (first < 0x80) return 1;
@@ -30,7 +28,7 @@ std::size_t character(std::string_view text) {
 }
 
 // Names appear in results and in Python, so the file must be valid text.
-void check_text(const Source& source) {
+static void check_text(const Source& source) {
   const std::string_view text = source.text;
   if (text.substr(0, 2) == "\x1f\x8b") fail(source, 0, "the file is compressed (gzip); expected an unpacked file");
   u32 line = 1;
@@ -44,7 +42,7 @@ void check_text(const Source& source) {
   }
 }
 
-Source read_source(const std::string& path) {
+static Source read_source(const std::string& path) {
   Source source{path, read_plain_file(path, path, "; expected a file that describes a network", 2)};
   if (source.text.empty()) fail(source, 0, "the file is empty; expected nodes and cables");
   // The byte order mark that some editors write before UTF-8 text.
@@ -53,11 +51,11 @@ Source read_source(const std::string& path) {
   return source;
 }
 
-const std::map<std::string, Fabric (*)(const Source&)> kReaders = {
+static const std::map<std::string, Fabric (*)(const Source&)> kReaders = {
     {"csv", read_csv}, {"edges", read_edges}, {"ibnetdiscover", read_ibnetdiscover}, {"ibsim", read_ibsim}};
 
 // The format of a file, from the extension of its name or else from its first informative line.
-std::string format_of(const Source& source) {
+static std::string format_of(const Source& source) {
   const auto lower = [](std::string_view text) {
     std::string out(text);
     for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
@@ -91,9 +89,7 @@ std::string format_of(const Source& source) {
        "or ibsim (flitgym convert writes CSV from GraphViz, GraphML, GML, JSON and edges with weights)");
 }
 
-std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }
-
-}  // namespace
+static std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }
 
 void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value) {
   if (value.empty()) return;

@@ -37,8 +37,6 @@
 
 namespace flitgym::fabric {
 
-namespace {
-
 // The keywords in which the formats of `ibnetdiscover` and `ibsim` differ. Both have one record per node.
 struct Records {
   std::string format;
@@ -269,8 +267,6 @@ class RecordReader {
   u32 line_ = 0, node_ = kNone;      // the node whose ports follow
   double fastest_ = 0;               // Gb/s
 };
-
-}  // namespace
 
 Fabric read_ibnetdiscover(const Source& source) {
   return RecordReader(

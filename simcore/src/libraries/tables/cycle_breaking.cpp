@@ -5,8 +5,6 @@
 
 namespace flitgym::tables {
 
-namespace {
-
 // Processes one layer after the other. A layer begins with all routes that are not in an earlier layer. For each cycle,
 // the routes of one dependency move to the next layer. The routes of a dependency are not stored. They are looked up in
 // the table, where the routes of a dependency towards one destination form a subtree.
@@ -183,8 +181,6 @@ class Breaking {
   std::vector<u32> stack_;   // grey channels; each depends on the one above it
   std::vector<Below> below_;
 };
-
-}  // namespace
 
 bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table) {
   give_layers(g, table);

@@ -34,9 +34,7 @@ void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, s
     if (demand.source[k] != terminal) by_switch[g.terminal_switch[demand.source[k]]] += demand.weight[k];
 }
 
-namespace {
-
-const EngineSpec& find_engine(const std::string& key, const std::string& name, const ChannelGraph& g) {
+static const EngineSpec& find_engine(const std::string& key, const std::string& name, const ChannelGraph& g) {
   const auto accepts = [&](const EngineSpec& spec) {
     return spec.topologies.empty() || std::count(spec.topologies.begin(), spec.topologies.end(), g.topology_name);
   };
@@ -50,7 +48,7 @@ const EngineSpec& find_engine(const std::string& key, const std::string& name, c
 }
 
 // Checks the network first, so that an engine is not blamed for missing links.
-void check_reachable(const std::string& where, const ChannelGraph& g) {
+static void check_reachable(const std::string& where, const ChannelGraph& g) {
   const std::vector<u32> hops = hops_to(g, g.terminal_switch[0]);
   for (u32 t = 1; t < g.terminals; t++)
     if (hops[g.terminal_switch[t]] == kNone)
@@ -58,8 +56,6 @@ void check_reachable(const std::string& where, const ChannelGraph& g) {
                         " (switch " + g.switch_name(g.terminal_switch[0]) + ") to terminal " + g.terminal_name(t) +
                         " (switch " + g.switch_name(g.terminal_switch[t]) + ")");
 }
-
-}  // namespace
 
 const std::string kOfRouting = "routing.table";
 

@@ -7,8 +7,6 @@
 
 namespace flitgym::tables {
 
-namespace {
-
 constexpr u32 kMostLayers = 255;  // a layer is stored in one byte
 constexpr u64 kAny = ~u64{0};
 
@@ -137,7 +135,7 @@ class FirstFit {
 };
 
 // Halves the fullest layer until there are `layers` layers. Removing dependencies cannot close a cycle.
-void spread_layers(const ChannelGraph& g, u32 layers, ForwardingTable& table) {
+static void spread_layers(const ChannelGraph& g, u32 layers, ForwardingTable& table) {
   if (table.layer.empty()) give_layers(g, table);
   const u32 destinations = table.destinations();
   std::vector<u64> routes(layers);
@@ -161,8 +159,6 @@ void spread_layers(const ChannelGraph& g, u32 layers, ForwardingTable& table) {
     routes[fullest] -= routes[table.layers];
   }
 }
-
-}  // namespace
 
 void give_layers(const ChannelGraph& g, ForwardingTable& table) {
   const u64 pairs = u64{g.switches} * table.destinations();

@@ -8,8 +8,6 @@
 
 namespace flitgym::tables {
 
-namespace {
-
 // Adds up loads over the routes to one destination at a time.
 class Sums {
  public:
@@ -47,7 +45,7 @@ class Sums {
   std::vector<double> passing_;
 };
 
-Loads no_loads(const ChannelGraph& g, const Demand& demand) {
+static Loads no_loads(const ChannelGraph& g, const Demand& demand) {
   if (!demand.empty()) check_size("demand: ", demand, g.terminals);
   Loads loads;
   loads.channel.assign(g.channels, 0);
@@ -56,7 +54,7 @@ Loads no_loads(const ChannelGraph& g, const Demand& demand) {
   return loads;
 }
 
-void add_terminals(const ChannelGraph& g, const Demand& demand, Loads& loads) {
+static void add_terminals(const ChannelGraph& g, const Demand& demand, Loads& loads) {
   if (demand.empty()) {
     const double others = g.terminals ? g.terminals - 1 : 0;
     std::fill(loads.from_terminal.begin(), loads.from_terminal.end(), others);
@@ -73,7 +71,7 @@ void add_terminals(const ChannelGraph& g, const Demand& demand, Loads& loads) {
 
 // Calls each(switch with terminals, one of its terminals, traffic of each switch to that terminal).
 template <class Each>
-void each_terminal(const ChannelGraph& g, const Demand& demand, Each&& each) {
+static void each_terminal(const ChannelGraph& g, const Demand& demand, Each&& each) {
   std::vector<double> sent;
   for (u32 to = 0; to < g.switches; to++)
     for (u32 k = g.first_terminal[to]; k < g.first_terminal[to + 1]; k++) {
@@ -83,7 +81,7 @@ void each_terminal(const ChannelGraph& g, const Demand& demand, Each&& each) {
 }
 
 // Computes the summary fields from the loads.
-void summarise(const ChannelGraph& g, double shortest, Quality& q) {
+static void summarise(const ChannelGraph& g, double shortest, Quality& q) {
   const std::vector<double>& load = q.loads.channel;
   const double sum = std::accumulate(load.begin(), load.end(), 0.0);
   q.routes = std::accumulate(q.loads.to_terminal.begin(), q.loads.to_terminal.end(), 0.0);
@@ -104,13 +102,14 @@ void summarise(const ChannelGraph& g, double shortest, Quality& q) {
 
 // Calls visit(channel) for each channel of the routes of a pair, to all addresses of the destination.
 template <class Visit>
-void each_of_pair(const ChannelGraph& g, const ForwardingTable& table, u32 source, u32 destination, Visit&& visit) {
+static void each_of_pair(const ChannelGraph& g, const ForwardingTable& table, u32 source, u32 destination,
+                         Visit&& visit) {
   const u32 addresses = 1u << table.lmc, from = g.terminal_switch[source];
   for (u32 a = 0; a < addresses; a++) each_channel(g, table, from, destination << table.lmc | a, visit);
   worked(addresses);
 }
 
-void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
+static void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
   const std::string name = "flow " + std::to_string(number);
   for (const u32 t : {f.source, f.destination})
     if (t >= g.terminals)
@@ -122,15 +121,13 @@ void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
     throw ConfigError(name + ": weight " + std::to_string(f.weight) + "; valid are finite numbers above 0");
 }
 
-void check_order(const ChannelGraph& g, const u32* order, std::size_t number, std::vector<u8>& seen) {
+static void check_order(const ChannelGraph& g, const u32* order, std::size_t number, std::vector<u8>& seen) {
   std::fill(seen.begin(), seen.end(), 0);
   for (u32 k = 0; k < g.terminals; k++)
     if (order[k] >= g.terminals || seen[order[k]]++)
       throw ConfigError("orders: number " + std::to_string(number) + " does not contain each of the terminals 0 to " +
                         std::to_string(g.terminals - 1) + " exactly once");
 }
-
-}  // namespace
 
 double greatest(const std::vector<double>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());

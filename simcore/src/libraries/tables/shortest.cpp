@@ -29,11 +29,9 @@ void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
   }
 }
 
-namespace {
-
 // The step of least cost from place k, given the costs of nearer places. Ties go to the lowest port.
-ShortestWays::Step best_step(const ShortestWays& ways, u32 k, const std::vector<double>& cost,
-                             const std::vector<double>& load) {
+static ShortestWays::Step best_step(const ShortestWays& ways, u32 k, const std::vector<double>& cost,
+                                    const std::vector<double>& load) {
   ShortestWays::Step best{kNone, 0};
   double least = 0;
   for (u32 i = ways.first[k]; i < ways.first[k + 1]; i++) {
@@ -45,8 +43,6 @@ ShortestWays::Step best_step(const ShortestWays& ways, u32 k, const std::vector<
   }
   return best;
 }
-
-}  // namespace
 
 void LeastLoaded::choose(const ChannelGraph& g, const ShortestWays& ways, const std::vector<double>& load,
                          ForwardingTable& table, u32 d) {

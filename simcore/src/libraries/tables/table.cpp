@@ -5,17 +5,15 @@
 
 namespace flitgym::tables {
 
-namespace {
-
-std::string destination_name(const ChannelGraph& g, const ForwardingTable& table, u32 d) {
+static std::string destination_name(const ChannelGraph& g, const ForwardingTable& table, u32 d) {
   std::string name = "terminal " + g.terminal_name(d >> table.lmc);
   if (table.lmc) name += " (address " + std::to_string(d & ((1u << table.lmc) - 1)) + ")";
   return name;
 }
 
-std::string where(const ForwardingTable& table) { return "table '" + table.engine + "': "; }
+static std::string where(const ForwardingTable& table) { return "table '" + table.engine + "': "; }
 
-void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
+static void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
   const std::string own = std::to_string(table.switches) + " switches and " + std::to_string(table.terminals) +
                           " terminals",
                     there = std::to_string(g.switches) + " and " + std::to_string(g.terminals);
@@ -52,7 +50,7 @@ void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
   if (table.lanes) exist("lane", table.lane, table.lanes);
 }
 
-void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
+static void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
   for (u32 s = 0; s < g.switches; s++) {
     if (g.terminals_at(s) == 0) continue;
     for (u32 d = 0; d < table.destinations(); d++) {
@@ -73,8 +71,6 @@ void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
     }
   }
 }
-
-}  // namespace
 
 ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u32 lmc) {
   ForwardingTable table;

@@ -25,8 +25,6 @@
 
 namespace flitgym::routing::any::table {
 
-namespace {
-
 constexpr u32 kPortBits = 9, kHere = 0x7f, kAhead = 6;
 static_assert(kMaxRadix <= 1u << kPortBits && kMaxVcs < kHere);
 
@@ -349,7 +347,5 @@ const Register<RoutingSpec> entry({
     .graph = true,
     .more_params = params_of_engines,
 });
-
-}  // namespace
 
 }  // namespace flitgym::routing::any::table

@@ -12,8 +12,6 @@
 
 namespace flitgym::routing::graph::up_down {
 
-namespace {
-
 struct UpDown {
   struct Rule : ComponentData {
     Pick pick = Pick::kQueue;
@@ -97,7 +95,5 @@ const Register<RoutingSpec> entry(declared<UpDown>({
     .setup = with_rule<setup>,
     .graph = true,
 }));
-
-}  // namespace
 
 }  // namespace flitgym::routing::graph::up_down

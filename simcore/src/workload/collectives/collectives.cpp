@@ -5,10 +5,8 @@
 
 namespace flitgym::workload {
 
-namespace {
-
 template <class Enum>
-Enum named(const std::string& what, const std::string& text, const std::vector<std::string>& names) {
+static Enum named(const std::string& what, const std::string& text, const std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); k++)
     if (names[k] == text) return static_cast<Enum>(k);
   throw ConfigError(what + ": unknown value '" + text + "'" + did_you_mean(text, names) +
@@ -16,8 +14,8 @@ Enum named(const std::string& what, const std::string& text, const std::vector<s
 }
 
 // Sends whole messages along trees: up for a reduce, down for a bcast.
-void along_trees(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm,
-                 collectives::Pass pass, i32 tag, u64 chunk_bytes) {
+static void along_trees(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm,
+                        collectives::Pass pass, i32 tag, u64 chunk_bytes) {
   switch (algorithm) {
     case Algorithm::kHierarchical:
       return collectives::hierarchical_tree(script, comm, root, bytes, pass, tag, chunk_bytes);
@@ -26,7 +24,8 @@ void along_trees(Script& script, const Communicator& comm, u32 root, u64 bytes, 
   }
 }
 
-void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+static void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag,
+                      u64 chunk_bytes) {
   const u32 size = comm.size();
   if (algorithm == Algorithm::kDissemination)  // as dissemination_allgather(), without a list of ranks
     return collectives::dissemination(
@@ -35,8 +34,8 @@ void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm al
 }
 
 // `part_of` is the size of the result of each rank.
-void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm, i32 tag,
-                     u64 chunk_bytes) {
+static void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm,
+                            i32 tag, u64 chunk_bytes) {
   switch (algorithm) {
     case Algorithm::kPairwise:
       return collectives::pairwise(script, comm, part_of, [&](u32) { return part_of(comm.me); }, tag);
@@ -48,8 +47,8 @@ void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part
 }
 
 // One channel of a collective. The sizes are cut last, so that the parts of all channels add up.
-void one_channel(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
-                 const Pipelining& pipelining, u32 channel) {
+static void one_channel(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm,
+                        i32 tag, const Pipelining& pipelining, u32 channel) {
   const bool keeps_order = channel == 0 || algorithm == Algorithm::kHierarchical;
   const auto order = keeps_order ? collectives::ChannelOrder{comm, {}} : collectives::channel_order(comm, channel);
   const u32 size = comm.size(), root = 0;
@@ -71,8 +70,6 @@ void one_channel(Script& script, const Communicator& comm, Collective which, u64
       return alltoallv(script, order.comm, [&](u32, u32) { return cut(bytes); }, algorithm, tag);
   }
 }
-
-}  // namespace
 
 const std::vector<Algorithm>& algorithms(Collective collective) {
   using enum Algorithm;

@@ -4,8 +4,6 @@
 
 namespace flitgym::workload::motifs::training_step {
 
-namespace {
-
 // Published sizes of language models. `small` is not published; it keeps tests and first runs short.
 //
 // GPT: Brown et al., NeurIPS 2020, table 2.1 (13B has d_model 5,140 there, which 40 heads of 128 correct to 5,120).
@@ -26,7 +24,7 @@ constexpr Model kModels[] = {
 
 // The forward pass number k of a rank (with `backward`, the backward pass). Micro-batches pass a chunk in groups of as
 // many as there are stages, then the next chunk.
-Slot slot(const Settings& s, bool backward, u32 k) {
+static Slot slot(const Settings& s, bool backward, u32 k) {
   if (s.virtual_stages == 1) return {backward, 0, k};
   const u32 group = s.pipeline * s.virtual_stages, chunk = k % group / s.pipeline;
   return {backward, backward ? s.virtual_stages - 1 - chunk : chunk, k / group * s.pipeline + k % s.pipeline};
@@ -157,8 +155,6 @@ class Planner {
   std::vector<Plan> plans_;
   std::vector<Exchange> gathered_, complete_, updated_;
 };
-
-}  // namespace
 
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names{"small",     "gpt_13b",    "gpt_175b",    "llama_7b",
