@@ -6,8 +6,6 @@
 #include "simcore/graph.hpp"
 #include "simcore/stats.hpp"
 
-namespace {
-
 // Vectors of structs become structured NumPy arrays, so that a field is a column of the view.
 template <class T, class A>
 void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const py::object& owner) {
@@ -16,7 +14,7 @@ void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const p
 template <class T>
 void add_view(py::dict&, const char*, T&, const py::object&) {}
 
-py::dict facts(const Simulation& sim) {
+static py::dict facts(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   py::dict d;
@@ -94,7 +92,7 @@ struct ChannelRow {
   double utilisation, stall_ns;
 };
 
-py::dict channels(const Simulation& sim) {
+static py::dict channels(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const bool open = s.part.window.open;
@@ -129,7 +127,7 @@ struct FrontRow {
 
 // The packets at the front of the buffers of routers, with the output port that they wait for and the flits in the
 // buffer.
-py::dict fronts(const Simulation& sim) {
+static py::dict fronts(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   std::vector<FrontRow> rows;
@@ -148,7 +146,7 @@ py::dict fronts(const Simulation& sim) {
 }
 
 // The routers' fixed properties. `first_port` is the index of the router's port 0 in arrays over all ports.
-py::dict routers(const Simulation& sim) {
+static py::dict routers(const Simulation& sim) {
   const Network& net = sim.network();
   std::vector<u32> region, first_port;
   for (u32 r = 0; r < net.routers; r++) {
@@ -161,7 +159,7 @@ py::dict routers(const Simulation& sim) {
                   "first_port"_a = copied(first_port));
 }
 
-py::dict terminals(const Simulation& sim) {
+static py::dict terminals(const Simulation& sim) {
   const Network& net = sim.network();
   const auto name = [&](u32 t) { return net.terminal_name(t); };
   return py::dict("name"_a = names_of(net.terminals, name), "router"_a = copied(net.terminal_router),
@@ -174,7 +172,7 @@ struct SeriesRow {
   double hops_mean, throughput;
 };
 
-py::dict series(const Simulation& sim) {
+static py::dict series(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
@@ -197,7 +195,7 @@ py::dict series(const Simulation& sim) {
   return columns(rows);
 }
 
-std::vector<double> changes_ns(const Simulation& sim) {
+static std::vector<double> changes_ns(const Simulation& sim) {
   std::vector<double> ns;
   for (const Cycle cycle : changes(sim.network(), sim.state().part.totals.now))
     ns.push_back(cycle * sim.network().cycle_ns);
@@ -205,7 +203,7 @@ std::vector<double> changes_ns(const Simulation& sim) {
 }
 
 // Views of the arrays that never change their size. Arrays that are spread over partitions are returned as sums.
-py::dict arrays(Simulation& sim) {
+static py::dict arrays(Simulation& sim) {
   State& s = sim.state();
   const py::object self = owner_of(sim);
   py::dict out;
@@ -228,8 +226,6 @@ py::dict arrays(Simulation& sim) {
 #undef FLITGYM_VIEW
   return out;
 }
-
-}  // namespace
 
 void bind_arrays(PySimulation& simulation) {
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc);

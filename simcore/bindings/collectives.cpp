@@ -1,6 +1,5 @@
 #include "workload/collectives/collectives.hpp"
-
-namespace {
+#include "bindings.hpp"
 
 constexpr u64 kBytesPerRank = 512;  // estimate of an operation, its dependencies and their copies in Python
 
@@ -12,7 +11,7 @@ struct DependencyRow {
 };
 
 // The operations of one member. Peers are positions in the group, and tags count from 0.
-py::dict operations(const std::string& name, u64 bytes, const std::string& algorithm, u32 ranks, u32 rank) {
+static py::dict operations(const std::string& name, u64 bytes, const std::string& algorithm, u32 ranks, u32 rank) {
   const workload::Collective which = workload::collective_named(name);
   const workload::Algorithm how = workload::algorithm_named(algorithm);
   Block block;
@@ -30,14 +29,12 @@ py::dict operations(const std::string& name, u64 bytes, const std::string& algor
   return out;
 }
 
-std::vector<std::string> valid_algorithms(const std::string& collective) {
+static std::vector<std::string> valid_algorithms(const std::string& collective) {
   std::vector<std::string> names;
   for (const auto a : workload::algorithms(workload::collective_named(collective))) names.push_back(workload::name(a));
   if (std::find(names.begin(), names.end(), "auto") == names.end()) names.emplace_back("auto");
   return names;
 }
-
-}  // namespace
 
 void bind_collectives(py::module_& m) {
   PYBIND11_NUMPY_DTYPE(OperationRow, kind, size, peer, tag);

@@ -3,8 +3,6 @@
 #include "readers/goal.hpp"
 #include "simcore/tables/engine.hpp"
 
-namespace {
-
 template <class T>
 T number(const std::string& where, const py::handle& item) {
   py::detail::make_caster<T> caster;
@@ -12,7 +10,7 @@ T number(const std::string& where, const py::handle& item) {
   return py::detail::cast_op<T>(caster);
 }
 
-Value to_value(const std::string& where, const py::handle& item) {
+static Value to_value(const std::string& where, const py::handle& item) {
   if (item.is_none()) return std::monostate{};
   if (py::isinstance<py::bool_>(item)) return item.cast<bool>();
   if (py::isinstance<py::int_>(item)) return number<i64>(where, item);
@@ -29,15 +27,17 @@ Value to_value(const std::string& where, const py::handle& item) {
   return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
 }
 
-py::dict to_mapping(const std::string& where, const py::handle& given) {
+static py::dict to_mapping(const std::string& where, const py::handle& given) {
   if (!py::isinstance<py::dict>(given)) throw ConfigError(where + ": " + shown(given) + " is not a mapping");
   return py::reinterpret_borrow<py::dict>(given);
 }
 
-bool is_list(const py::handle& item) { return py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item); }
+static bool is_list(const py::handle& item) {
+  return py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item);
+}
 
 // Replaces a section whose name may have a default.
-void take_section(const py::dict& config, const char* where, Section& section) {
+static void take_section(const py::dict& config, const char* where, Section& section) {
   const py::object given = config.attr("get")(where);
   if (py::isinstance<py::str>(given)) {
     section.name = to_text(where, given);
@@ -53,7 +53,7 @@ void take_section(const py::dict& config, const char* where, Section& section) {
 }
 
 // Lists of names become the comma-separated text that the core reads. Keys with the value None are left out.
-Values to_failures(const py::object& given) {
+static Values to_failures(const py::object& given) {
   const py::dict values;
   for (const auto& [key, value] : to_mapping("failures", given)) {
     if (value.is_none() || (is_list(value) && py::len(value) == 0)) continue;
@@ -66,7 +66,7 @@ Values to_failures(const py::object& given) {
   return to_values("failures", values);
 }
 
-JobSection to_job(const py::handle& given) {
+static JobSection to_job(const py::handle& given) {
   JobSection job;
   for (const auto& [key, value] : to_mapping("workload.jobs", given)) {
     const std::string name = to_text("workload.jobs", key), where = "workload.jobs." + name;
@@ -85,7 +85,7 @@ JobSection to_job(const py::handle& given) {
 
 // Format: {parameters, 'classes': {rule: class}, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals',
 // parameters of the motif}]}
-WorkloadSection to_workload(const py::object& given) {
+static WorkloadSection to_workload(const py::object& given) {
   const py::dict values = to_mapping("workload", given).attr("copy")();
   WorkloadSection section;
   const py::object jobs = values.attr("pop")("jobs", py::tuple());
@@ -101,7 +101,7 @@ WorkloadSection to_workload(const py::object& given) {
 }
 
 // Moves router.classes to the configuration. Each class has a name and parameters.
-void take_classes(const py::dict& config, std::vector<Section>& classes) {
+static void take_classes(const py::dict& config, std::vector<Section>& classes) {
   if (!config.contains("router") || !py::isinstance<py::dict>(config["router"])) return;
   const py::dict values = config["router"].attr("copy")();
   for (const auto& [key, given] : to_mapping("router.classes", values.attr("pop")("classes", py::dict()))) {
@@ -121,14 +121,12 @@ void take_object(const py::dict& config, const char* section, const char* key, s
   config[section] = values;
 }
 
-u64 to_count(const std::string& key, const py::object& given, u64 most, const std::string& range) {
+static u64 to_count(const std::string& key, const py::object& given, u64 most, const std::string& range) {
   const bool integer = py::isinstance<py::int_>(given) && !py::isinstance<py::bool_>(given);
   if (!integer || given < py::int_(0) || given > py::int_(most))
     throw ConfigError(key + ": " + shown(given) + " is not an integer from 0 to " + range);
   return given.cast<u64>();
 }
-
-}  // namespace
 
 std::string to_text(const std::string& where, const py::handle& item) {
   py::detail::make_caster<std::string> caster;
@@ -195,21 +193,17 @@ py::object from_value(const Value& value) {
   return std::visit([](const auto& x) -> py::object { return py::cast(x); }, value);
 }
 
-namespace {
-
-py::dict from_values(const Values& values) {
+static py::dict from_values(const Values& values) {
   py::dict d;
   for (const auto& [key, value] : values) d[py::str(key)] = from_value(value);
   return d;
 }
 
-py::dict from_section(const Section& section) {
+static py::dict from_section(const Section& section) {
   py::dict d("name"_a = section.name);
   d.attr("update")(from_values(section.values));
   return d;
 }
-
-}  // namespace
 
 py::dict from_config(const Config& config) {
   py::dict d("topology"_a = from_section(config.topology), "router"_a = from_section(config.router),

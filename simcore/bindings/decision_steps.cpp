@@ -1,8 +1,6 @@
 // Steps of environments with one decision per step: each step makes one decision in each of several networks.
 #include "simulation_batch.hpp"
 
-namespace {
-
 // Cycles after the end of an episode in which its last observation may follow, with reward=accrued.
 constexpr double kBeyond = 1024;
 // Mean hops per unit of the tolled reward. The Huber loss of DQN is quadratic, and so finds means of the noisy delays,
@@ -187,8 +185,6 @@ class DecisionSteps {
   double *reward_, *accrued_, *time_ns_;
   float* observation_;
 };
-
-}  // namespace
 
 void bind_decision_steps(py::module_& m) {
   py::class_<DecisionSteps>(m, "DecisionSteps")

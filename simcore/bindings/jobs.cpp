@@ -9,9 +9,7 @@
 #include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
-namespace {
-
-double ns_of(u64 ps) { return static_cast<double>(ps) / 1000; }
+static double ns_of(u64 ps) { return static_cast<double>(ps) / 1000; }
 
 struct RankRow {
   double rank_comm_time_ns, rank_finish_ns, rank_compute_ns;
@@ -20,7 +18,7 @@ struct RankRow {
 };
 
 // The communication time of a rank is its time without computation.
-std::vector<RankRow> ranks_of(const Workload& w, const State& s, const Job& job) {
+static std::vector<RankRow> ranks_of(const Workload& w, const State& s, const Job& job) {
   std::vector<RankRow> rows;
   const auto node_of = [&](u32 terminal) { return terminal == kNone ? kNone : w.nodes.of_terminal[terminal]; };
   for (u32 k = job.first_rank; k < job.first_rank + job.ranks; k++) {
@@ -37,7 +35,7 @@ std::vector<RankRow> ranks_of(const Workload& w, const State& s, const Job& job)
 }
 
 // The groups that a job uses, and the least number of groups with as many nodes.
-std::pair<u32, u32> groups_of(const Network& net, const Workload& w, const State& s, const Job& job) {
+static std::pair<u32, u32> groups_of(const Network& net, const Workload& w, const State& s, const Job& job) {
   std::vector<u32> size(net.groups, 0);
   for (u32 n = 0; n < w.nodes.count; n++) size[net.router_group[net.terminal_router[w.nodes.first_terminal(n)]]]++;
   std::set<u32> used;
@@ -50,8 +48,8 @@ std::pair<u32, u32> groups_of(const Network& net, const Workload& w, const State
 }
 
 // Adds the latencies of a job. `unit` and `sum_unit` are the ns of a bin's number and of `sum` and `max`.
-void add_latencies(const py::dict& d, const std::string& name, const u32* bins, double unit, u64 sum, u64 max,
-                   double sum_unit, u64 count) {
+static void add_latencies(const py::dict& d, const std::string& name, const u32* bins, double unit, u64 sum, u64 max,
+                          double sum_unit, u64 count) {
   const std::vector<u32> histogram(bins, bins + kHistogramBins);
   const double largest = static_cast<double>(max) * sum_unit;
   const auto add = [&](const char* suffix, double ns) {
@@ -64,7 +62,7 @@ void add_latencies(const py::dict& d, const std::string& name, const u32* bins, 
 }
 
 // The state of each job. Times in ns since the start of the simulation.
-py::list jobs(Simulation& sim) {
+static py::list jobs(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   py::list out;
@@ -127,7 +125,7 @@ struct JobSeriesRow {
 };
 
 // The time series of the jobs, with a row per interval and job.
-py::dict job_series(Simulation& sim) {
+static py::dict job_series(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0], count = net.workload ? net.workload->job_count() : 0;
@@ -153,7 +151,7 @@ py::dict job_series(Simulation& sim) {
 // channels().
 //   flits [channels, jobs]; stall_ns [channels, jobs]: time stalled while the job had packets there;
 //   wait_packet_ns, stall_packet_ns [channels, victim, culprit]
-py::dict blame(Simulation& sim, bool by_class) {
+static py::dict blame(Simulation& sim, bool by_class) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const std::size_t accounts = net.accounted_jobs, classes = net.accounts_per_job;
@@ -186,7 +184,7 @@ py::dict blame(Simulation& sim, bool by_class) {
 }
 
 // The traffic classes in the measuring window.
-py::list classes(Simulation& sim) {
+static py::list classes(Simulation& sim) {
   const Network& net = sim.network();
   py::list out;
   if (!net.classes) return out;
@@ -220,7 +218,7 @@ struct FlowRow {
 
 // The complete flows. The ideal time is that of the fastest minimal path without queueing, with the flits one after
 // another at the rate of the slower of the two terminals' links.
-py::dict flows(Simulation& sim) {
+static py::dict flows(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   std::vector<FlowRow> rows;
@@ -245,8 +243,6 @@ py::dict flows(Simulation& sim) {
   });
   return columns(rows);
 }
-
-}  // namespace
 
 void bind_jobs(PySimulation& simulation) {
   PYBIND11_NUMPY_DTYPE(RankRow, rank_comm_time_ns, rank_finish_ns, rank_compute_ns, rank_bytes_sent,

@@ -4,13 +4,11 @@
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
 
-namespace {
-
-py::dict feature(const Feature& f) {
+static py::dict feature(const Feature& f) {
   return py::dict("name"_a = f.name, "low"_a = f.low, "high"_a = f.high, "doc"_a = f.doc);
 }
 
-py::dict seam_facts(const Simulation& sim) {
+static py::dict seam_facts(const Simulation& sim) {
   const Seam& seam = seam_of(sim, "seam()");
   py::list general, per_slot;
   std::string observation;
@@ -36,7 +34,7 @@ py::dict seam_facts(const Simulation& sim) {
   return d;
 }
 
-py::dict transitions(Simulation& sim) {
+static py::dict transitions(Simulation& sim) {
   const py::object self = owner_of(sim);
   const Seam& seam = seam_of(sim, "transitions()");
   if (seam.capacity == 0)
@@ -111,7 +109,7 @@ Raises:
 
 // The decisions between collect() and apply(), as views. Rows in the memory of a SimulationBatch are copied, because
 // the batch may be destroyed before the simulation.
-py::dict decisions(Simulation& sim) {
+static py::dict decisions(Simulation& sim) {
   const py::object self = owner_of(sim);
   const Seam& seam = seam_of(sim, "decisions()");
   if (!sim.state().part.totals.collected) throw CoreError("decisions(): there are none before collect()");
@@ -133,7 +131,7 @@ py::dict decisions(Simulation& sim) {
   return out;
 }
 
-const Seam& seam_with_network(const Simulation& sim, const char* what) {
+static const Seam& seam_with_network(const Simulation& sim, const char* what) {
   const Seam& seam = seam_of(sim, what);
   if (seam.policy.layers.empty())
     throw ConfigError(std::string(what) + ": routing." + sim.network().routing_name +
@@ -145,7 +143,7 @@ using Matrix = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
 using Layers = std::vector<std::pair<Matrix, Matrix>>;
 
-void set_policy(Simulation& sim, const Layers& layers) {
+static void set_policy(Simulation& sim, const Layers& layers) {
   const PolicyShape& shape = seam_with_network(sim, "set_policy()").policy;
   if (layers.size() + 1 != shape.layers.size())
     throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers; the policy has " +
@@ -166,7 +164,7 @@ void set_policy(Simulation& sim, const Layers& layers) {
     load_layer(shape, l, layers[l].first.data(), layers[l].second.data(), sim.state().weights.data());
 }
 
-py::array_t<float> scores(Simulation& sim, const Matrix& observation) {
+static py::array_t<float> scores(Simulation& sim, const Matrix& observation) {
   const Seam& seam = seam_with_network(sim, "policy_scores()");
   if (observation.ndim() != 2 || observation.shape(1) != static_cast<py::ssize_t>(seam.width))
     throw ConfigError("policy_scores(): observations are rows of " + std::to_string(seam.width) + " features");
@@ -188,13 +186,13 @@ py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
   return out;
 }
 
-void set_epsilon(Simulation& sim, double epsilon) {
+static void set_epsilon(Simulation& sim, double epsilon) {
   if (!(epsilon >= 0 && epsilon <= 1))
     throw ConfigError("epsilon: " + std::to_string(epsilon) + " is not a probability");
   sim.state().part.learning.epsilon = epsilon;
 }
 
-void set_temperature(Simulation& sim, double temperature) {
+static void set_temperature(Simulation& sim, double temperature) {
   if (!(temperature >= 0 && temperature <= 1e6))
     throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
   sim.state().part.learning.temperature = temperature;
@@ -205,7 +203,7 @@ struct FeedbackRow {
   float target;
 };
 
-py::dict feedback_of(Simulation& sim) {
+static py::dict feedback_of(Simulation& sim) {
   const Network& net = sim.network();
   std::vector<FeedbackRow> rows;
   for (u32 k = 0; k < net.partitions(); k++)
@@ -213,8 +211,6 @@ py::dict feedback_of(Simulation& sim) {
       rows.push_back({net.router_of_port(e.port), net.local_port(e.port), e.row, e.target});
   return columns(rows);
 }
-
-}  // namespace
 
 py::dict packet_columns(const State& s, const std::vector<u32>& packets, std::size_t count) {
   const auto column = [&](auto&& field) {

@@ -6,8 +6,6 @@
 #include "simcore/tables/engine.hpp"
 #include "simcore/workload.hpp"
 
-namespace {
-
 // Calls a function of _mapping.py with a graph. It returns an integer below `limit` for each vertex. The caller runs
 // without the GIL.
 template <class... More>
@@ -18,21 +16,21 @@ std::vector<u32> ask_python(const char* function, const mapping::WeightedGraph& 
   return integers_of<u32>(answer, function, limit - 1);
 }
 
-void load(const std::string& mapper) {
+static void load(const std::string& mapper) {
   const py::gil_scoped_acquire gil;
   py::module_::import("flitgym.simcore._mapping").attr("load")(mapper);
 }
 
-std::vector<u32> reverse_cuthill_mckee(const mapping::WeightedGraph& graph) {
+static std::vector<u32> reverse_cuthill_mckee(const mapping::WeightedGraph& graph) {
   return ask_python("reverse_cuthill_mckee", graph, graph.vertices());
 }
 
-std::vector<u32> metis_partition(const mapping::WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
+static std::vector<u32> metis_partition(const mapping::WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
   const py::gil_scoped_acquire gil;
   return ask_python("partition", graph, static_cast<u32>(sizes.size()), copied(sizes), seed);
 }
 
-py::object facts_of(const Simulation& s) {
+static py::object facts_of(const Simulation& s) {
   const auto& w = s.network().workload;
   if (!w || !w->mapping) return py::none();
   const MappingFacts& m = *w->mapping;
@@ -42,8 +40,8 @@ py::object facts_of(const Simulation& s) {
                   "refine_cpu_seconds"_a = m.refine_cpu_seconds);
 }
 
-workload::CommunicationMatrix matrix_from(u32 terminals, const Integers& first, const Integers& peer,
-                                          const Reals& bytes) {
+static workload::CommunicationMatrix matrix_from(u32 terminals, const Integers& first, const Integers& peer,
+                                                 const Reals& bytes) {
   workload::CommunicationMatrix matrix;
   if (first.size() < 1 || static_cast<u64>(first.size()) > u64{terminals} + 1)
     throw ConfigError("matrix: " + std::to_string(first.size() - 1) + " ranks, but the network has only " +
@@ -64,7 +62,7 @@ workload::CommunicationMatrix matrix_from(u32 terminals, const Integers& first, 
 }
 
 // The communication matrix of all ranks of the workload.
-workload::CommunicationMatrix matrix_of(const Workload& w) {
+static workload::CommunicationMatrix matrix_of(const Workload& w) {
   workload::CommunicationMatrix all;
   for (const Job& job : w.jobs) {
     const workload::CommunicationMatrix own = workload::communication_matrix(*job.program);
@@ -73,7 +71,7 @@ workload::CommunicationMatrix matrix_of(const Workload& w) {
   return all;
 }
 
-std::vector<u32> terminals_from(const Network& net, u32 ranks, const py::object& given) {
+static std::vector<u32> terminals_from(const Network& net, u32 ranks, const py::object& given) {
   const std::vector<u32> terminals = integers_of<u32>(given, "terminals", net.terminals - 1);
   if (terminals.size() != ranks)
     throw ConfigError("terminals: " + std::to_string(terminals.size()) + " terminals for " + std::to_string(ranks) +
@@ -86,8 +84,8 @@ std::vector<u32> terminals_from(const Network& net, u32 ranks, const py::object&
 
 using SparseMatrix = std::tuple<Integers, Integers, Reals>;
 
-py::dict quality_of(Simulation& s, const std::optional<SparseMatrix>& matrix, const py::object& terminals,
-                    const std::shared_ptr<tables::ForwardingTable>& table) {
+static py::dict quality_of(Simulation& s, const std::optional<SparseMatrix>& matrix, const py::object& terminals,
+                           const std::shared_ptr<tables::ForwardingTable>& table) {
   const Network& net = s.network();
   if (!net.workload && (!matrix || terminals.is_none()))
     throw ConfigError("mapping_quality(): the simulation has no workload; give a matrix and terminals");
@@ -120,8 +118,6 @@ py::dict quality_of(Simulation& s, const std::optional<SparseMatrix>& matrix, co
                           ? py::object(py::none())
                           : py::object(py::make_tuple(net.router_of_port(q.worst_port), net.local_port(q.worst_port))));
 }
-
-}  // namespace
 
 void bind_mapping(PySimulation& simulation) {
   mapping::mapping_library() = {&load, &reverse_cuthill_mckee, &metis_partition};

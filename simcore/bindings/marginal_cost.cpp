@@ -4,15 +4,13 @@
 
 #include "exclusive.hpp"
 
-namespace {
-
 struct MarginalCosts {
   std::shared_ptr<Simulation> simulation;
   learning::MarginalCost costs;
   bool busy = false;
 };
 
-py::dict label(MarginalCosts& own, u32 decisions, double part, u64 most_cycles) {
+static py::dict label(MarginalCosts& own, u32 decisions, double part, u64 most_cycles) {
   const Busy busy(own.busy, "this MarginalCost");
   const Exclusive held(*own.simulation);
   learning::LabelledDecisions d;
@@ -38,15 +36,13 @@ py::dict label(MarginalCosts& own, u32 decisions, double part, u64 most_cycles) 
   return out;
 }
 
-std::unique_ptr<MarginalCosts> marginal_costs(const std::shared_ptr<Simulation>& simulation, u32 horizon, u32 slots,
-                                              u32 threads, u32 forks, u64 seed, bool reroute) {
+static std::unique_ptr<MarginalCosts> marginal_costs(const std::shared_ptr<Simulation>& simulation, u32 horizon,
+                                                     u32 slots, u32 threads, u32 forks, u64 seed, bool reroute) {
   const Exclusive held(*simulation);
   const auto ahead = reroute ? learning::Ahead::kRouted : learning::Ahead::kKnown;
   const learning::MarginalCostRule rule{horizon, slots, threads, forks, seed, ahead};
   return std::unique_ptr<MarginalCosts>(new MarginalCosts{simulation, {*simulation, rule}});
 }
-
-}  // namespace
 
 void bind_marginal_cost(py::module_& m) {
   py::class_<MarginalCosts>(m, "MarginalCost")

@@ -1,13 +1,11 @@
 #include "exclusive.hpp"
 #include "simcore/cost.hpp"
 
-namespace {
-
 const char* const kPer[] = {"network", "router", "port", "packet", "job"};  // in the order of Per
 
 // Shape of a memory: its entries (routers, ports of each router, the packet pool, or jobs), then rows and columns.
 // Learned tables always have rows and columns, other memories only if there is more than one.
-Shape shape_of(const Simulation& sim, const MemoryShape& m) {
+static Shape shape_of(const Simulation& sim, const MemoryShape& m) {
   const Network& net = sim.network();
   Shape sizes;
   if (m.per == Per::kPort) sizes = shape(net.routers, u64{1} << net.radix_shift);
@@ -17,13 +15,13 @@ Shape shape_of(const Simulation& sim, const MemoryShape& m) {
   return sizes;
 }
 
-py::dtype type_of(const MemoryShape& m) {
+static py::dtype type_of(const MemoryShape& m) {
   return with_cell(m.cell, [](auto value) { return py::dtype::of<decltype(value)>(); });
 }
 
 // A learned table is a writable view, whose values are checked before the simulation continues. Memory of packets is
 // copied, because the packet pool moves as it grows. All other memories are read-only views.
-py::object memory(Simulation& sim, u32 id, bool writable) {
+static py::object memory(Simulation& sim, u32 id, bool writable) {
   const MemoryShape& m = sim.network().memories[id];
   make_dense(sim.state(), id);
   const void* const data = sim.state().memory[id].data();
@@ -36,7 +34,7 @@ py::object memory(Simulation& sim, u32 id, bool writable) {
   return writable ? table : read_only(table);
 }
 
-py::dict memories(const Simulation& sim) {
+static py::dict memories(const Simulation& sim) {
   py::dict all;
   for (const MemoryShape& m : sim.network().memories)
     all[m.name.c_str()] = py::dict("per"_a = kPer[static_cast<u32>(m.per)], "meaning"_a = m.meaning,
@@ -45,7 +43,7 @@ py::dict memories(const Simulation& sim) {
   return all;
 }
 
-py::dict cost(const Simulation& sim, double candidates) {
+static py::dict cost(const Simulation& sim, double candidates) {
   if (!(candidates >= 0 && candidates <= kMaxRadix))
     throw ConfigError("hardware_cost(): " + std::to_string(candidates) + " candidates; expected a mean from 0 to " +
                       std::to_string(kMaxRadix));
@@ -93,7 +91,7 @@ Raises:
 
 const char* const kQTable = "q_table";
 
-void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
+static void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
   const Network& net = sim.network();
   if (net.table == kNone) throw ConfigError("routing." + net.routing_name + " has no Q-table");
   const MemoryShape& t = net.memories[net.table];
@@ -103,13 +101,13 @@ void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | 
   sim.set_table(net.table, values.data());
 }
 
-py::object table_of_routing(Simulation& sim) {
+static py::object table_of_routing(Simulation& sim) {
   const u32 id = sim.network().table;
   return id == kNone ? py::none() : memory(sim, id, false);
 }
 
 // A routing that learns something other than delivery times, such as biases of ports, has a table of another name.
-py::object q_table(Simulation& sim) {
+static py::object q_table(Simulation& sim) {
   const Network& net = sim.network();
   const bool has_one = net.table != kNone && net.memories[net.table].name == kQTable;
   return has_one ? memory(sim, net.table, true) : py::none();
@@ -137,8 +135,6 @@ const char* const kQTableDoc =
     R"(Q-table of the routing, float32 [routers, rows, columns], a writable view; None if it has none.
 
 `facts()["table_layout"]` describes rows and columns. `memory("q_table")` is the same array.)";
-
-}  // namespace
 
 void bind_memory(PySimulation& simulation) {
   simulation

@@ -10,18 +10,16 @@
 #include "simcore/plugins.hpp"
 #include "simcore/workload.hpp"
 
-namespace {
-
 using SimulationPtr = std::shared_ptr<Simulation>;
 
 // A name from a damaged file may not be valid UTF-8; its bytes are shown as escapes.
-void raise_python(const py::handle& type, const char* what) {
+static void raise_python(const py::handle& type, const char* what) {
   const auto text = py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(what, static_cast<py::ssize_t>(std::strlen(what)), "backslashreplace"));
   PyErr_SetObject(type.ptr(), text.ptr());
 }
 
-double workload_progress(Simulation& s) {
+static double workload_progress(Simulation& s) {
   const auto& w = s.network().workload;
   u64 blocks = 0;
   if (w)
@@ -30,14 +28,12 @@ double workload_progress(Simulation& s) {
   const u64 done = runs_elsewhere(s) ? s.progress().blocks_done.load() : host_totals(s.state()).blocks_done;
   return blocks ? static_cast<double>(done) / static_cast<double>(blocks) : 1.0;
 }
-u64 now(Simulation& s) {
+static u64 now(Simulation& s) {
   return runs_elsewhere(s) ? s.progress().now.load() : workload::present(s.network(), s.state());
 }
-u64 packets_in_network(Simulation& s) {
+static u64 packets_in_network(Simulation& s) {
   return runs_elsewhere(s) ? s.progress().packets_in_network.load() : totals(s.state()).packets_in_network;
 }
-
-}  // namespace
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "flitgym's simulation core";

@@ -2,11 +2,9 @@
 
 #include "exclusive.hpp"
 
-namespace {
-
 // Between collect() and apply() the state does not say which packets ask. It is saved as a list next to the snapshot,
 // and loading collects the batch again from it.
-py::tuple save_state(Simulation& sim) {
+static py::tuple save_state(Simulation& sim) {
   u32& collected = sim.state().part.totals.collected;
   if (!collected) return py::make_tuple(py::bytes(sim.snapshot()), py::none());
   collected = 0;
@@ -20,12 +18,10 @@ py::tuple save_state(Simulation& sim) {
   }
 }
 
-void load_state(Simulation& sim, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
+static void load_state(Simulation& sim, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
   sim.restore(snapshot);
   if (asking) sim.resume(*asking);
 }
-
-}  // namespace
 
 void bind_pickling(PySimulation& simulation) {
   simulation.def("_hand_over", alone([](Simulation& s) { s.hand_over(); }))

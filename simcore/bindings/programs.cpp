@@ -7,8 +7,6 @@
 #include "simcore/program_totals.hpp"
 #include "simcore/workload.hpp"
 
-namespace {
-
 using ProgramPtr = std::shared_ptr<Program>;
 
 struct ListedFlows : FlowProgram {
@@ -23,8 +21,8 @@ struct ListedFlows : FlowProgram {
 };
 
 // Flows in the order of time; the arrays are checked by simcore/_flow_file.py.
-ProgramPtr program_of_flows(u32 ranks, const Integers& when_ps, const Integers& source, const Integers& destination,
-                            const Integers& bytes, const Integers& kind) {
+static ProgramPtr program_of_flows(u32 ranks, const Integers& when_ps, const Integers& source,
+                                   const Integers& destination, const Integers& bytes, const Integers& kind) {
   auto program = std::make_shared<ListedFlows>();
   const auto count = static_cast<std::size_t>(source.size());
   program->ranks = ranks;
@@ -44,7 +42,7 @@ ProgramPtr program_of_flows(u32 ranks, const Integers& when_ps, const Integers& 
 }
 
 // `given` holds all arrays by their names in ProgramArrays.
-ProgramPtr program_from_arrays(const py::dict& given) {
+static ProgramPtr program_from_arrays(const py::dict& given) {
   workload::ProgramArrays arrays;
   const std::map<const char*, workload::ProgramArrays::Column*> columns = {
       {"op_rank", &arrays.op_rank},
@@ -76,19 +74,17 @@ ProgramPtr program_from_arrays(const py::dict& given) {
   }));
 }
 
-py::dict totals_of(const ProgramPtr& program) {
+static py::dict totals_of(const ProgramPtr& program) {
   const workload::ProgramTotals t = without_gil([&] { return workload::totals(*program); });
   return py::dict("messages"_a = t.messages, "bytes"_a = t.bytes, "receives"_a = t.receives, "calc_ns"_a = t.calc_ns,
                   "operations"_a = t.operations);
 }
 
 // (first, peer, bytes) of the communication matrix, as arrays of sparse rows.
-py::tuple communication_of(const ProgramPtr& program) {
+static py::tuple communication_of(const ProgramPtr& program) {
   const auto m = without_gil([&] { return workload::communication_matrix(*program); });
   return py::make_tuple(copied(m.first), copied(m.peer), copied(m.bytes));
 }
-
-}  // namespace
 
 void bind_programs(py::module_& m) {
   m.def(

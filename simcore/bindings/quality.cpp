@@ -3,30 +3,27 @@
 #include "bindings.hpp"
 #include "simcore/traffic/draws.hpp"
 
-namespace {
-
-using Graph = tables::ChannelGraph;
 using Table = tables::ForwardingTable;
 
-py::dict of_loads(const tables::Loads& loads) {
+static py::dict of_loads(const tables::Loads& loads) {
   return py::dict("channel"_a = copied(loads.channel), "from_terminal"_a = copied(loads.from_terminal),
                   "to_terminal"_a = copied(loads.to_terminal));
 }
 
 // Measures a table without the GIL. It is checked again, because it may have been made for another network.
 template <class Work>
-auto measured(const Table& table, const Graph& graph, Work&& work) {
+static auto measured(const Table& table, const tables::ChannelGraph& graph, Work&& work) {
   return without_gil([&] {
     tables::check_table(graph, table);
     return work();
   });
 }
 
-py::dict table_loads(const Table& table, const Graph& graph, const Demand* demand) {
+static py::dict table_loads(const Table& table, const tables::ChannelGraph& graph, const Demand* demand) {
   return of_loads(measured(table, graph, [&] { return loads(graph, table, demand ? *demand : Demand()); }));
 }
 
-py::dict table_quality(const Table& table, const Graph& graph, const Demand* demand) {
+static py::dict table_quality(const Table& table, const tables::ChannelGraph& graph, const Demand* demand) {
   const tables::Quality q = measured(table, graph, [&] { return quality(graph, table, demand ? *demand : Demand()); });
   py::dict d;
   d["routes"] = q.routes;
@@ -46,7 +43,8 @@ py::dict table_quality(const Table& table, const Graph& graph, const Demand* dem
   return d;
 }
 
-py::array table_bisection(const Table& table, const Graph& graph, const py::object& orders, bool both_ways) {
+static py::array table_bisection(const Table& table, const tables::ChannelGraph& graph, const py::object& orders,
+                                 bool both_ways) {
   const Integers rows = integers(orders, "orders");
   if (rows.ndim() != 2 || rows.shape(1) != static_cast<py::ssize_t>(graph.terminals))
     throw ConfigError("orders: the array must have the shape [patterns, " + std::to_string(graph.terminals) +
@@ -55,8 +53,8 @@ py::array table_bisection(const Table& table, const Graph& graph, const py::obje
   return copied(measured(table, graph, [&] { return tables::bisection_bandwidth(graph, table, all, both_ways); }));
 }
 
-py::dict table_congestion(const Table& table, const Graph& graph, const py::object& source,
-                          const py::object& destination, const Reals& weights) {
+static py::dict table_congestion(const Table& table, const tables::ChannelGraph& graph, const py::object& source,
+                                 const py::object& destination, const Reals& weights) {
   const auto sources = integers_of<u32>(source, "source"), destinations = integers_of<u32>(destination, "destination");
   if (sources.size() != destinations.size() || sources.size() != static_cast<std::size_t>(weights.size()))
     throw ConfigError("flows: sources, destinations and weights have different lengths");
@@ -66,7 +64,7 @@ py::dict table_congestion(const Table& table, const Graph& graph, const py::obje
   return py::dict("flow"_a = copied(c.flow), "endpoint"_a = copied(c.endpoint), "channel"_a = copied(c.channel));
 }
 
-py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
+static py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
   std::vector<u32> all;
   without_gil([&] {
     claim_memory(u64{patterns} * terminals * sizeof(u32), "patterns",
@@ -79,8 +77,6 @@ py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
   });
   return copied(all, patterns, terminals);
 }
-
-}  // namespace
 
 void bind_quality(py::module_& m) {
   m.def("table_loads", table_loads, "table"_a, "graph"_a, "demand"_a = py::none());

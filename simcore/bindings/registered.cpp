@@ -9,9 +9,7 @@
 #include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
-namespace {
-
-py::dict describe(const ParamSpec& spec) {
+static py::dict describe(const ParamSpec& spec) {
   static const char* const types[] = {"bool", "int", "float", "str", "list_float", "list_int"};
   const bool number = spec.type != ParamSpec::Type::kBool && spec.type != ParamSpec::Type::kString;
   py::object fallback = from_value(spec.fallback);
@@ -23,8 +21,8 @@ py::dict describe(const ParamSpec& spec) {
 }
 
 // `plugin` is the plugin of the component; "" if it is built in.
-py::dict describe(const std::string& summary, const std::vector<ParamSpec>& params, const py::dict& facts = {},
-                  const std::string& plugin = "") {
+static py::dict describe(const std::string& summary, const std::vector<ParamSpec>& params, const py::dict& facts = {},
+                         const std::string& plugin = "") {
   py::dict all;
   for (const ParamSpec& spec : params) all[py::str(spec.key)] = describe(spec);
   return py::dict("summary"_a = summary, "params"_a = all, "facts"_a = facts, "plugin"_a = plugin);
@@ -44,13 +42,13 @@ std::vector<std::string> accepted_by(const Spec& spec) {
   return spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
 }
 
-std::vector<ParamSpec> joined(std::vector<ParamSpec> params, const std::vector<ParamSpec>& more) {
+static std::vector<ParamSpec> joined(std::vector<ParamSpec> params, const std::vector<ParamSpec>& more) {
   params.insert(params.end(), more.begin(), more.end());
   return params;
 }
 
 // Adds the parameters that are missing, and the choices of those that exist.
-void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
+static void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
   for (const ParamSpec& spec : more) {
     const auto found =
         std::find_if(params.begin(), params.end(), [&](const ParamSpec& p) { return p.key == spec.key; });
@@ -67,7 +65,7 @@ void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
 }
 
 // Several files may register a routing of the same name for different topologies. They are listed as one.
-py::dict routings() {
+static py::dict routings() {
   py::dict out;
   for (const std::string& name : registered_names<RoutingSpec>()) {
     std::set<std::string> topologies;
@@ -90,13 +88,11 @@ py::dict routings() {
   return out;
 }
 
-py::dict docs_of(const std::vector<Feature>& features) {
+static py::dict docs_of(const std::vector<Feature>& features) {
   py::dict docs;
   for (const Feature& f : features) docs[py::str(f.name)] = f.doc;
   return docs;
 }
-
-}  // namespace
 
 py::dict registered(const std::string& kind) {
   const auto own = [](const auto& spec) { return spec.params; };

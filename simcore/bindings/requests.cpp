@@ -2,11 +2,9 @@
 
 #include "exclusive.hpp"
 
-namespace {
-
 // The requests of this cycle, as views that are valid until apply(). The packet pool moves as it grows, so its columns
 // are copies.
-py::dict requests(Simulation& sim) {
+static py::dict requests(Simulation& sim) {
   const py::object self = owner_of(sim);
   if (!sim.state().part.totals.collected) throw CoreError("requests(): there are none before collect()");
   const Batch& b = sim.batch();
@@ -35,8 +33,8 @@ auto without_gil_if_shared(const Simulation& s, Work work) {
   return work();
 }
 
-void apply_choices(Simulation& s, const py::object& choices, const std::optional<Values32>& values,
-                   const py::object& rows) {
+static void apply_choices(Simulation& s, const py::object& choices, const std::optional<Values32>& values,
+                          const py::object& rows) {
   const std::vector<u32> row = rows.is_none() ? std::vector<u32>() : integers_of<u32>(rows, "apply(): rows");
   if (values.has_value() == rows.is_none() || (values && static_cast<std::size_t>(values->size()) != row.size()))
     throw ConfigError("apply(): values and rows must be given together, one of each per request");
@@ -45,8 +43,6 @@ void apply_choices(Simulation& s, const py::object& choices, const std::optional
       choices.is_none() ? std::vector<u32>() : integers_of<u32>(choices, "apply(): choices");
   without_gil_if_shared(s, [&] { s.apply(chosen.data(), chosen.size()); });
 }
-
-}  // namespace
 
 void bind_requests(PySimulation& simulation) {
   simulation.def("collect", alone([](Simulation& s) { return without_gil_if_shared(s, [&] { return s.collect(); }); }))

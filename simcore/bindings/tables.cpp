@@ -4,15 +4,13 @@
 #include "simcore/tables/engine.hpp"
 #include "tables/dependencies.hpp"
 
-namespace {
-
 using GraphPtr = std::shared_ptr<tables::ChannelGraph>;
 using TablePtr = std::shared_ptr<tables::ForwardingTable>;
 using DemandPtr = std::shared_ptr<Demand>;
 
 const char* const kLayerBy[] = {"one", "destination", "switch", "terminal"};
 
-u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least, u32 most) {
+static u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least, u32 most) {
   if (!given.contains(key)) return fallback;
   const auto value = integers_of<u32>(given[key], std::string("table: ") + key);
   if (value.size() != 1 || value[0] < least || value[0] > most)
@@ -22,7 +20,7 @@ u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least
 }
 
 // The arrays are read by rows. A transposed array would be read as another table, so its shape is refused.
-void check_shape(const py::dict& given, const char* key, const Shape& wanted, const std::string& axes) {
+static void check_shape(const py::dict& given, const char* key, const Shape& wanted, const std::string& axes) {
   if (!given.contains(key)) return;
   const py::object has = py::array(given[key]).attr("shape"), valid = py::tuple(py::cast(wanted));
   if (!has.equal(valid))
@@ -32,7 +30,7 @@ void check_shape(const py::dict& given, const char* key, const Shape& wanted, co
 
 // Builds a table from arrays by the names of ForwardingTable; missing ones are empty. check() compares the sizes with a
 // network.
-TablePtr table_from(const py::dict& given) {
+static TablePtr table_from(const py::dict& given) {
   auto table = std::make_shared<tables::ForwardingTable>();
   table->switches = whole_number(given, "switches", 0, 1, 1u << 26);
   table->terminals = whole_number(given, "terminals", 0, 1, 1u << 26);
@@ -69,7 +67,7 @@ TablePtr table_from(const py::dict& given) {
   return table;
 }
 
-py::dict arrays_of_table(const TablePtr& table) {
+static py::dict arrays_of_table(const TablePtr& table) {
   const tables::ForwardingTable& t = *table;
   const py::object self = owner_of(*table);
   py::dict d;
@@ -94,7 +92,7 @@ py::dict arrays_of_table(const TablePtr& table) {
   return d;
 }
 
-py::dict arrays_of_graph(const GraphPtr& graph) {
+static py::dict arrays_of_graph(const GraphPtr& graph) {
   const tables::ChannelGraph& g = *graph;
   const py::object self = owner_of(*graph);
   return py::dict("first"_a = view(g.first, self), "from"_a = view(g.from, self), "to"_a = view(g.to, self),
@@ -102,16 +100,16 @@ py::dict arrays_of_graph(const GraphPtr& graph) {
                   "port"_a = view(g.port, self), "terminal_port"_a = view(g.terminal_port, self));
 }
 
-TablePtr made_by_engine(const GraphPtr& graph, const std::string& engine, const py::dict& params,
-                        const DemandPtr& demand, const py::object& seed) {
+static TablePtr made_by_engine(const GraphPtr& graph, const std::string& engine, const py::dict& params,
+                               const DemandPtr& demand, const py::object& seed) {
   const tables::EngineChoice choice{engine, to_values("engine." + engine, params), demand, to_seed(seed)};
   return without_gil(
       [&] { return std::make_shared<tables::ForwardingTable>(tables::make_table("engine", choice, *graph)); });
 }
 
 // A matrix as entries: `source[k]` sends `weight[k]` to `destination[k]`.
-DemandPtr demand_from(u32 terminals, const py::object& sources, const py::object& destinations, const Reals& weights,
-                      const std::string& name) {
+static DemandPtr demand_from(u32 terminals, const py::object& sources, const py::object& destinations,
+                             const Reals& weights, const std::string& name) {
   const auto source = integers_of<u32>(sources, "demand: source", terminals - 1),
              destination = integers_of<u32>(destinations, "demand: destination", terminals - 1);
   if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
@@ -145,7 +143,7 @@ DemandPtr demand_from(u32 terminals, const py::object& sources, const py::object
 }
 
 // The arguments of demand_from() that rebuild a demand from its pickle.
-py::tuple arguments_of(const Demand& demand) {
+static py::tuple arguments_of(const Demand& demand) {
   std::vector<u32> destination(demand.source.size());
   for (u32 t = 0; t < demand.terminals; t++)
     std::fill(destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t]),
@@ -154,14 +152,12 @@ py::tuple arguments_of(const Demand& demand) {
                         demand.name);
 }
 
-std::vector<std::string> switch_names(const tables::ChannelGraph& g) {
+static std::vector<std::string> switch_names(const tables::ChannelGraph& g) {
   return names_of(g.switches, [&](u32 s) { return g.switch_name(s); });
 }
-std::vector<std::string> terminal_names(const tables::ChannelGraph& g) {
+static std::vector<std::string> terminal_names(const tables::ChannelGraph& g) {
   return names_of(g.terminals, [&](u32 t) { return g.terminal_name(t); });
 }
-
-}  // namespace
 
 void bind_tables(py::module_& m) {
   py::class_<tables::ChannelGraph, GraphPtr>(m, "ChannelGraph")
