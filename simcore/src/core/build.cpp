@@ -289,12 +289,14 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   choose_partitions(*net, config.partitions, config.threads);
   if (classes) finish_classes(config, *classes, *net);
   // The identity is everything that determines the course of a run; a snapshot must match it.
-  for (const Section* section :
-       {&net->config.topology, &net->config.router, &net->config.routing, &net->config.traffic}) {
-    net->identity += section->name;
-    for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
+  const auto identify = [&](const std::string& kind, const Section& section) {
+    net->identity += kind + section.name;
+    for (const auto& [key, value] : section.values) net->identity += " " + key + "=" + to_string(value);
     net->identity += '\n';
-  }
+  };
+  for (const Section* section :
+       {&net->config.topology, &net->config.router, &net->config.routing, &net->config.traffic})
+    identify("", *section);
   for (const auto& [key, value] : config.failures) net->identity += "failures." + key + "=" + to_string(value) + '\n';
   net->identity += net->fingerprint + '\n';
   identify_workload(config.workload, *net);
@@ -304,17 +306,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.flows) net->identity += "flows=" + std::to_string(digest(*config.flows, *net)) + '\n';
   if (config.record)
     for (const auto& [key, value] : *config.record) net->identity += "record." + key + "=" + to_string(value) + '\n';
-  if (net->control) {
-    net->identity += "congestion_control=" + net->config.congestion_control.name;
-    for (const auto& [key, value] : net->config.congestion_control.values)
-      net->identity += " " + key + "=" + to_string(value);
-    net->identity += '\n';
-  }
-  for (const Section& one : net->config.classes) {
-    net->identity += "class " + one.name;
-    for (const auto& [key, value] : one.values) net->identity += " " + key + "=" + to_string(value);
-    net->identity += '\n';
-  }
+  if (net->control) identify("congestion_control=", net->config.congestion_control);
+  for (const Section& one : net->config.classes) identify("class ", one);
   for (const auto& [rule, name] : net->config.workload.classes) net->identity += rule + ": " + name + '\n';
   if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);

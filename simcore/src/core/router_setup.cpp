@@ -148,12 +148,10 @@ static void size_trains(const std::string& size_key, const Params& params, Netwo
   check_watchdog(params, net);
   if (net.router.flit_by_flit) return declare_followers(net);
   if (net.router.arbiter == Arbiter::kRoundRobin) return;
-  MemoryShape shape;
-  shape.name = "resting";
-  shape.meaning = "cycle before which the crossbar can grant no request of the router";
-  shape.per = Per::kRouter;
-  shape.highest = kEndOfTime;
-  net.resting = declare<u32>(net, shape);
+  net.resting = declare<u32>(net, {.name = "resting",
+                                   .meaning = "cycle before which the crossbar can grant no request of the router",
+                                   .per = Per::kRouter,
+                                   .highest = kEndOfTime});
 }
 
 // Bubble flow control counts packets. They must have one size, and two must fit a buffer. A packet keeps its VC along a
@@ -285,14 +283,13 @@ void keep_sensed(Network& net) {
   sensed.radix_shift = net.radix_shift;
   sensed.vcs = net.vcs;
   sensed.column_shift = static_cast<u32>(std::countr_zero(Sensed::columns(net.radix_shift)));
-  MemoryShape shape;
-  shape.name = "sensed";
-  shape.meaning = "flits ahead of a packet at an output, as the routing senses them: VC x port";
-  shape.per = Per::kRouter;
-  shape.rows = net.vcs;
-  shape.columns = 1u << sensed.column_shift;
-  shape.highest = static_cast<double>(most);
-  sensed.memory = declare<u16>(net, shape);
+  sensed.memory =
+      declare<u16>(net, {.name = "sensed",
+                         .meaning = "flits ahead of a packet at an output, as the routing senses them: VC x port",
+                         .per = Per::kRouter,
+                         .rows = net.vcs,
+                         .columns = 1u << sensed.column_shift,
+                         .highest = static_cast<double>(most)});
 }
 
 void keep_islip(Network& net) {
@@ -301,13 +298,12 @@ void keep_islip(Network& net) {
   if (slots > 65535)
     throw ConfigError("router.input_buffer_flits: " + std::to_string(net.router.input_depth) + " for each of " +
                       std::to_string(net.vcs) + " VCs; with link_clock=flit, a port has at most 65,535 slots");
-  MemoryShape shape;
-  shape.name = "islip";
-  shape.meaning = "pointers of iSLIP and credits that wait at the input (src/core/stage/credit_queue.hpp)";
-  shape.per = Per::kPort;
-  shape.columns = IslipPort::columns(net.vcs, slots);
-  shape.highest = 65535;
-  net.islip = declare<u16>(net, shape);
+  net.islip = declare<u16>(
+      net, {.name = "islip",
+            .meaning = "pointers of iSLIP and credits that wait at the input (src/core/stage/credit_queue.hpp)",
+            .per = Per::kPort,
+            .columns = IslipPort::columns(net.vcs, slots),
+            .highest = 65535});
 }
 
 u32 flits_of(const std::string& size_key, u32 bytes, const Network& net) {
