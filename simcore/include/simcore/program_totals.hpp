@@ -36,14 +36,10 @@ std::vector<u64> bytes_sent(const Program& program);  // [ranks]
 bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, const Block& first, Block& other);
 
 // Throws ConfigError for the first error: a peer or dependency out of range, a cycle in a block, or a send or receive
-// without a match. `where` names the program in the message.
-//
-// Sends and receives are counted per (source, destination, tag) over the whole program. Receives from any source or of
-// any tag take the rest. The order in which they match is not checked, so ranks of a valid program may still deadlock.
-//
-// For blocks that repeats() declares equal, a sample of 16 is compared. If all ranks have the same peers in the sample,
-// the first block counts for all. Otherwise (e.g. a new permutation in every iteration), every block of the program is
-// read.
+// without a match. `where` names the program in the message. Sends and receives are counted per (source, destination,
+// tag), and receives from any source or of any tag take the rest. Ranks of a valid program may still deadlock, because
+// the order of the matches is not checked. Of blocks that repeats() declares equal, a sample of 16 is compared. If its
+// peers differ (e.g. a new permutation in every iteration), every block of the program is read.
 void check_program(const Program& program, const std::string& where);
 
 }  // namespace flitgym::workload

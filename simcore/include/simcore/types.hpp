@@ -1,4 +1,4 @@
-// Integer types, sentinels and a selection without a branch, which every part of the core uses.
+// Integer types, sentinels, a selection without a branch, and the standard headers that every part of the core uses.
 #pragma once
 
 #include <algorithm>

@@ -1,16 +1,13 @@
-// The multi-plane fat tree of GPU clusters: P separate fat trees (planes), each of which reaches every host. Planes
-// have no common switch. A packet changes planes only inside a host.
+// The multi-plane fat tree of GPU clusters: P separate fat trees (planes), each of which reaches every host. A packet
+// changes planes only inside a host.
 //
-// Model: a host is a router. It stands for the switch inside the host (NVSwitch, PCIe switch, or the chip of a network
-// interface with several ports). Its accelerators are its terminals, and it has cables to a leaf of each plane. So an
-// accelerator reaches every plane, and the host router forwards its packets to the chosen plane. The host router has
-// the buffers and the latency of the router model, as every other router. No minimal path passes through a third host.
+// A host is a router. It stands for the switch inside the host (NVSwitch, PCIe switch, or the chip of a network
+// interface with several ports). Its accelerators are its terminals, and it has cables to a leaf of each plane. No
+// minimal path passes through a third host. If spines join the leaves of all planes, the network is rail_optimised.
 //
 // Sources: Zhao et al., "Insights into DeepSeek-V3", ISCA 2025 (arXiv:2505.09343), section 5.1: eight planes of two
 // levels, one interface per accelerator and plane. Qian et al., "Alibaba HPN: A Data Center Network for Large Language
 // Model Training", SIGCOMM 2024: two planes, one per port of an interface (here: accelerators 1, planes 2).
-//
-// With leaves that spines of all planes join, the network is rail_optimised with as many rails as planes.
 //
 // Terminal  accelerator + accelerators host, so consecutive terminals form a host
 // Router    the hosts, then the leaves, spines and cores. Switch k of a level belongs to plane k mod P.

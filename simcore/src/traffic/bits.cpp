@@ -1,16 +1,10 @@
 // Permutations of the bits of a terminal's number (Dally & Towles, 3.2).
 //
 // Bit complement (BC): terminal n of N sends to terminal N - 1 - n. If N is a power of two, this inverts every bit of
-// n. For any other N the number is mirrored, which keeps the purpose of the pattern. On a HyperX every coordinate is
-// mirrored, so under minimal routing all traffic of a router shares one link per dimension. In a fat tree with an even
-// number of subtrees below the top, every packet crosses the top. If N is odd, the terminal in the middle sends to
-// itself.
+// n. On a HyperX every coordinate is mirrored, so under minimal routing all traffic of a router shares one link per
+// dimension. In a fat tree with an even number of subtrees below the top, every packet crosses the top.
 //
-// Bit reversal: a fat tree with one path per destination carries this pattern badly, because the paths of many pairs
-// share a link.
-#include <bit>
-
-#include "simcore/error.hpp"
+// Bit reversal: a fat tree with one path per destination carries this pattern badly, because many pairs share a link.
 #include "simcore/traffic/draws.hpp"
 
 namespace flitgym::traffic::bits {

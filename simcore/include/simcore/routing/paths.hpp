@@ -60,11 +60,9 @@ struct PickedPorts {
 // Calls visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the
 // packet's source. Neighbours get a hop more: in a Slim Fly of q=5, they have no other path of three hops, so all their
 // packets would share one link. Ports that lead nearer come first. A packet returns to the previous router only if it
-// has no other port. It moves to a router that is not nearer only if it can continue from there without returning.
-//
-// The reason: a packet that moves back and forth ends where it began after two hops, but two VC classes higher. In that
-// class fewer packets wait for the same link, so a single packet gains. If all packets do the same, the load of the
-// link is as before.
+// has no other port. It moves to a router that is not nearer only if it can continue from there without returning. A
+// packet that moves back and forth would gain two VC classes, in which fewer packets wait. If all packets do the same,
+// the load of the link is as before.
 //
 // After a link failure a packet may need more hops than its budget. Then only the ports that lead nearer are visited.
 template <class Visit>

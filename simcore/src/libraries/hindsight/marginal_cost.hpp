@@ -1,20 +1,14 @@
 // Marginal cost of a choice: its effect on the delay of all packets, in packet-cycles. The state is forked at a
-// decision, once per candidate. All forks continue with the same packets from the same sources. The difference in their
-// total delays is the marginal cost.
+// decision, once per candidate. All forks continue with the same packets from the same sources for `horizon` cycles.
+// The run itself is the reference for all decisions, because it takes the chosen candidate of each decision.
 //
-// By Little's law (Dally & Towles, 23.1), this difference is the difference of the areas under the number of packets
-// that are due and not delivered. The due packets are the same in all forks (src/core/demand.hpp), so only delivered
-// packets are counted per cycle. Random draws depend on packets and on the clocks of sources (rng.hpp), not on the
-// order of events. Forks therefore draw the same numbers for every candidate.
+// By Little's law (Dally & Towles, 23.1), the difference in the total delays is the difference of the areas under the
+// number of packets that are due and not delivered. The due packets are the same in all forks (src/core/demand.hpp), so
+// only delivered packets are counted. Random draws depend on packets and clocks (rng.hpp), not on the order of events.
 //
 // With Ahead::kKnown, the other packets keep the routes that they take in the run. This is marginal cost as in traffic
-// economics (Beckmann, McGuire, Winsten 1956): the difference is the queueing that the choice causes. With
-// Ahead::kRouted, the routing decides their routes again from the state that it then sees. The result then includes the
-// reactions of other packets. The network is chaotic: one deroute changes queues, and queues change later decisions.
-// After some round trips the difference is mostly noise.
-//
-// The run itself is the reference for all decisions, because it takes the chosen candidate of each decision. A fork is
-// a copy of the state, and ends after `horizon` cycles.
+// economics (Beckmann, McGuire, Winsten 1956): the queueing that the choice causes. With Ahead::kRouted, the routing
+// decides their routes again. The network is chaotic, so after some round trips the difference is mostly noise.
 #pragma once
 
 #include "hindsight/recorded_routes.hpp"

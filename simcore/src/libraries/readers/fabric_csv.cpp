@@ -1,36 +1,23 @@
-// Edge lists: a line that names the columns (in any order), then one line per cable.
+// Edge lists: a line that names the columns (docs/networks.md) in any order, then one line per cable. Only a and b are
+// required.
 //
 //     a,b,a_type,kind,latency_ns
 //     h0,s0,host,,
-//     h1,s1,host,,
 //     s0,s1,,global,100
 //
-//   a, b                  the two nodes; a node exists if a line names it
-//   a_type, b_type        host or switch; one line that gives the type is enough, other lines may leave it empty.
-//                         A node without a type is a switch, whatever its name. If the file has no hosts,
-//                         topology.terminals_per_router attaches terminals
-//   a_port, b_port        ports, counted from 0 as in results; empty = the next port that no line names
-//   latency_ns            time of flight, 0 .. 1e6; empty = value of the channel's kind
-//   bandwidth_gb_per_s    1e-6 .. 1e6 GB/s; empty = value of the channel's kind
-//   kind                  local or global; empty = not given; ignored for the cable of a host
-//   links                 number of parallel cables (1); excludes ports, because a port has one cable
+// One line that gives the type of a node is enough. A node without a type is a switch, whatever its name. An empty port
+// is the next one that no line names. Other empty values are those of the channel's kind. `links` excludes ports,
+// because a port has one cable.
 //
-// The subnet manager's form has the columns node_a, port_a, node_b, port_b instead of a, a_port, b, b_port:
+// In the subnet manager's form node_a,port_a,node_b,port_b, ports count from 1, as in InfiniBand. Nodes h0, h1, ... are
+// hosts, and nodes s0, s1, ... are switches, in the order of these numbers. Nodes with other names need a_type or
+// b_type, and then all nodes are in the order of the file.
 //
-//     node_a,port_a,node_b,port_b
-//     h0,1,s0,1
-//     s0,2,s1,2
+// The format `edges` (SNAP, networkx) has two names per line with blanks between them, and comments that begin with #
+// or %. All nodes are switches. The edge 0 1 and the edge 1 0 are the same cable.
 //
-// Its ports count from 1, as in InfiniBand. Nodes h0, h1, ... are hosts, and nodes s0, s1, ... are switches, in the
-// order of these numbers. Nodes with other names need a_type or b_type, and then all nodes are in the order of the
-// file.
-//
-// The format `edges` (SNAP, networkx) has no columns, but two names per line with blanks between them, and comments
-// that begin with # or %. All nodes are switches. The edge 0 1 and the edge 1 0 are the same cable.
-//
-// Only a and b are required. Fields may be in double quotes (RFC 4180, without line breaks in them). Blanks around
-// fields, empty lines and lines that begin with # are ignored. A node has as many ports as its cables need.
-#include <algorithm>
+// Fields may be in double quotes (RFC 4180, without line breaks in them). Blanks around fields, empty lines and lines
+// that begin with # are ignored.
 #include <numeric>
 #include <set>
 

@@ -7,14 +7,11 @@
 //     Ca	1 "H-506b4b03003fa9b6"		# "node018 HCA-1"
 //     [1](506b4b03003fa9b6) 	"S-ec0d9a0300ec8240"[1]		# lid 67 lmc 0 "edge 1" lid 48 4xEDR
 //
-// Every node has a record. Every cable appears in the records of both its nodes, which must agree. `Ca` is a host.
-// `Rt`, a router to another subnet, is also a host, because the simulated subnet ends there. Ports count from 1 in the
-// file and from 0 in a Fabric. The name of a node is its description, the comment of its first line. If another node
-// has the same description, the name is the type and GUID ("S-ec0d9a0300ec8240"). The fastest cable of the file
-// (4xEDR) has the bandwidth of the channel's kind, and slower cables have proportionally less.
-//
-// A host with several cables becomes a terminal per cable, which is named NAME:PORT. Aggregation nodes, which reduce
-// data within a switch (SHARP), are no terminals and are left out.
+// Every node has a record. Every cable appears in the records of both its nodes, which must agree. `Rt`, a router to
+// another subnet, is a host like `Ca`, because the simulated subnet ends there. Ports count from 1 in the file and from
+// 0 in a Fabric. The name of a node is its description, or its type and GUID if another node has the same description.
+// A host with several cables becomes a terminal per cable. Aggregation nodes (SHARP) are left out. The fastest cable of
+// the file (4xEDR) has the bandwidth of the channel's kind, and slower cables have proportionally less.
 //
 // The network files of the InfiniBand fabric simulator `ibsim` (its README and net-examples):
 //
@@ -22,16 +19,9 @@
 //     [1]	"Hca1"[1]
 //     [3]	"Switch2"[3]	w=12
 //
-//     Hca	2 "Hca1"
-//     [1]	"Switch1"[1]
-//
-// The format is that of ibnetdiscover, with three differences. A host may be called Hca, a node may have any name, and
-// the port at the other end is 1 if it is not given. As ibsim does, this reader refuses a cable that appears on one
-// side only. Unlike ibsim, it refuses unknown lines, and lines that need more than this one file: include, do, module
-// and aliases (@).
-#include <algorithm>
-#include <map>
-
+// A host may be called Hca, a node may have any name, and the port at the other end is 1 if it is not given. As ibsim
+// does, this reader refuses a cable that appears on one side only. Unlike ibsim, it refuses unknown lines, and lines
+// that need more than this one file: include, do, module and aliases (@).
 #include "readers/fabric_reader.hpp"
 #include "simcore/error.hpp"
 

@@ -6,9 +6,8 @@
 //           Q-adaptive (q_adaptive.cpp) only the source router leaves the minimal path in this group.
 //   values  A router reports the value of the port that the packet takes. Q-adaptive reports the least value of all
 //           ports, also of ports that the packet may not take.
-//   choice  As in UGAL, a random allowed port is compared with the minimal port. If all packets took the best port,
-//   they
-//           would rush to the port that was best a round trip ago.
+//   choice  As in UGAL, a random allowed port is compared with the minimal port, so that packets do not rush to the
+//           port that was best a round trip ago.
 //
 // A router is constrained differently in a packet's source group and in its intermediate group, so the table has rows
 // for both:

@@ -1,31 +1,23 @@
 // Q-adaptive on HyperX. There is no published version; this one is flitgym's own. It keeps the principles of the
-// Dragonfly version (Kang, Wang, Lan, HPDC 2021). The table is small and has two levels, hops are bounded, off-policy
-// estimates travel back, and learning is hysteretic.
+// Dragonfly version (Kang, Wang, Lan, HPDC 2021): bounded hops, off-policy estimates that travel back, and hysteretic
+// learning.
 //
 // Paths are DimWAR's: dimensions in order, in each the direct link or one deroute, at most 2 L hops, two VC classes.
 // With this order a deroute has no effect on later dimensions: the packet enters the next dimension at the same router,
 // whichever router it was derouted to. So the time to the destination is a sum over dimensions, and the table needs to
 // know only one dimension at a time:
-//   level 1  row: (dimension k, the destination's coordinate in it), sum S_k rows
-//   level 2  column: the port, of dimension k
+//   row      dimension k and the destination's coordinate in it, sum S_k rows
+//   column   the port, of dimension k
 //   value    estimated ns from the decision here until the packet is aligned in dimension k
-// This is not an approximation of a larger table. Its size grows with the widths, not with the number of routers.
 //
 // At the first router of a dimension the packet takes the port of least value if that value beats the direct port's by
 // q_thld1 (relative). With probability epsilon it takes a random port. After a deroute it must take the direct link.
-// The downstream router sends back the delay of the hop plus its own estimate (0 when aligned). The sender learns this
-// sum at rate alpha if it is lower than the table's value, else at rate beta.
 //
 // The clock starts with the decision, not with the arrival in the input buffer as on the Dragonfly. The wait behind
-// other packets is the same for every port, but on an input-queued router it can be a hundred times a hop. If the
-// values included this wait, no relative gain would be visible.
-//
-// The values contain the queue of a deroute's second hop, which UGAL and DimWAR do not see. They do not contain the
-// router's own queues, which UGAL and DimWAR see. Feedback takes a round trip, in which a port of the study's routers
-// sends hundreds of flits. With the values alone, all packets would rush to the port that was best a moment ago.
-// Therefore queue_weight adds the time that the flits in the port's output queue need. On a router without output
-// queues it counts the flits of the VC class downstream (congestion and congestion_scope `auto`). Accepted load on 8x8
-// under bit complement:
+// other packets is the same for every port, but on an input-queued router it can be a hundred times a hop, and would
+// hide every relative gain. Feedback takes a round trip, in which a port of the study's routers sends hundreds of
+// flits. So queue_weight adds the time that the flits in the port's output queue need. On a router without output
+// queues it counts the flits of the VC class downstream. Accepted load on 8x8 under bit complement:
 //   router        offered load                     without queue_weight  with queue_weight
 //   sc19          0.45, packets of 1 to 16 flits   0.12                  0.45
 //   input_queued  0.3, single flits                0.13                  0.27 (0.13 if the clock starts at the arrival)
