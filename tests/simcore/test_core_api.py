@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from core_scenes import SYSTEM, config, dragonfly, measure, router, traffic
 from flitgym.simcore import ConfigError, Simulation, registered
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 FIELDS = {
     "window_cycles", "window_ns", "packets_generated", "packets_injected", "packets_delivered", "generations_missed",
@@ -175,38 +173,6 @@ def test_fork_and_snapshot() -> None:
     assert sim.state_hash() == fork.state_hash()
     with pytest.raises(ConfigError, match="cut short"):
         sim.restore(kept[:-1])
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    p=st.integers(1, 3), a=st.integers(1, 5), h=st.integers(1, 3), groups=st.integers(2, 12),
-    arrangement=st.sampled_from(["absolute", "relative", "palmtree", "random", "even"]),
-    routing=st.sampled_from(["minimal", "valiant_router", "ugal_global", "par", "q_routing", "q_adaptive"]),
-    preset=st.sampled_from(["input_queued", "hpdc21", "sc22"]), flits=st.integers(1, 6), load=st.floats(0, 1),
-    wormhole=st.booleans(), seed=st.integers(0, 2**40),
-)  # fmt: skip
-def test_any_network_delivers_everything(
-    p, a, h, groups, arrangement, routing, preset, flits, load, wormhole, seed
-) -> None:
-    sim = Simulation(
-        {
-            "topology": dragonfly(p, a, h, min(groups, a * h + 1), arrangement=arrangement),
-            # Keeping the flits of a packet together at the crossbar needs virtual cut-through.
-            "router": router(preset, **({"flow_control": "wormhole", "crossbar_sharing": "flit"} if wormhole else {})),
-            "routing": routing,
-            "traffic": traffic("uniform", load, packet_bytes=128 * flits),
-            "seed": seed,
-        }
-    )
-    sim.begin_window()
-    for _ in range(6):
-        sim.run(100)
-        sim.check_conservation()
-    assert sim.drain(500_000)
-    sim.check_conservation()
-    result = sim.statistics()
-    assert result["packets_delivered"] == result["packets_injected"]
-    assert result["flits_delivered"] == flits * result["packets_delivered"]
 
 
 def test_hundred_thousand_terminals() -> None:

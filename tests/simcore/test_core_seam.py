@@ -31,28 +31,6 @@ def test_first_choice_is_minimal_routing() -> None:
     assert ours["hops_mean"] == pytest.approx(theirs["hops_mean"], rel=0.002)
 
 
-def test_random_choices_deliver_everything_within_five_hops() -> None:
-    sim = Simulation(config("external", traffic("adversarial", 0.3)))
-    generator = np.random.default_rng(1)
-    longest = 0
-
-    def choose(offsets: np.ndarray) -> np.ndarray:
-        nonlocal longest
-        longest = max(longest, sim.requests()["hops"].max())
-        counts = np.diff(offsets)
-        assert (counts >= 1).all()
-        return generator.integers(0, counts).astype(np.uint32)
-
-    sim.begin_window()
-    drive(sim, 3000, choose)
-    sim.stop_sources()
-    drive(sim, 6000, choose)
-    assert sim.packets_in_network == 0
-    result = sim.statistics()
-    assert result["packets_delivered"] == result["packets_injected"] > 100
-    assert longest == 5
-
-
 def test_requests_describe_the_batch() -> None:
     sim = Simulation(config("external", traffic("uniform", 0.5)))
     with pytest.raises(CoreError, match="collect"):

@@ -365,15 +365,6 @@ TEST(angara_tables_with_links_that_failed) {
             std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
 }
 
-TEST(angara_genetic_is_drawn_from_its_seed) {
-  const tables::ChannelGraph g = graph_of({4, 2, 2});
-  const u64 first = digest(made(g, "angara_genetic"));
-  CHECK_EQ(digest(made(g, "angara_genetic")), first);
-  CHECK(digest(made(g, "angara_genetic", {{"seed", 2}})) != first);
-  // Fewer routes to choose from do not improve the result.
-  CHECK(quality_of(g, made(g, "angara_genetic", {{"routes_per_pair", 2}})).most >= 10);
-}
-
 // Routes balanced for a permutation share fewer channels than routes balanced for all-to-all.
 TEST(angara_tables_by_demand) {
   const tables::ChannelGraph g = graph_of({4, 4});

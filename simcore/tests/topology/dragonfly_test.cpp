@@ -107,17 +107,6 @@ TEST(relative_and_palmtree_by_hand) {
   check_link(*palmtree, 5, 2, {1, 0}, {2, 1});  // q = 2; back (2 - 5 - 1) mod 9 = 5
 }
 
-TEST(random_arrangements_differ_by_seed) {
-  const auto ends = [](i64 seed) {
-    const auto net = network_of(dragonfly_section(1, 4, 2, 9, {{"arrangement", "random"}, {"arrangement_seed", seed}}));
-    std::vector<u32> peers;
-    for (const Channel& channel : net->channels) peers.push_back(channel.peer);
-    return peers;
-  };
-  CHECK(ends(1) == ends(1));
-  CHECK(ends(1) != ends(2));
-}
-
 // A hop is minimal if it leads closer, or if it is on the minimal path by one of the parallel links. The bulk marking
 // agrees with this definition.
 TEST(dragonfly_marks_hops_off_the_minimal_paths) {

@@ -70,11 +70,8 @@ TEST(random_graphs_are_regular_and_connected) {
     }
 }
 
-// The seed determines the graph. Over 600 graphs each pair of routers is joined about equally often.
-TEST(random_graphs_depend_on_their_seed) {
-  const auto graph = [](i64 seed) { return neighbors_of(*network_of(random_regular(40, 5, seed, 1))); };
-  CHECK(graph(7) == graph(7));
-  CHECK(graph(7) != graph(8));
+// Over 600 seeds each pair of routers is joined about equally often.
+TEST(random_graphs_join_all_pairs_equally_often) {
   std::map<std::pair<u32, u32>, u32> joined;
   constexpr u32 kGraphs = 600;
   for (i64 seed = 0; seed < kGraphs; seed++) {
@@ -139,15 +136,6 @@ TEST(polarfly_racks_are_fans_of_triangles) {
   }
 }
 
-// Published networks: 993 routers of 32 links and 15,888 terminals (q = 31), 553 routers of 24 links (q = 23).
-TEST(polarfly_of_the_paper) {
-  const auto net = network_of(polarfly(31));
-  CHECK_EQ(net->routers, 993u);
-  CHECK_EQ(net->terminals, 15888u);
-  CHECK_EQ(net->radix, 32u + 16u);
-  CHECK_EQ(network_of(polarfly(23))->routers, 553u);
-}
-
 // With groups=routers, all packets of a router go to one other router.
 TEST(polarfly_takes_adversarial_traffic_between_routers) {
   const Section adversarial{"adversarial", {{"shift", 5}}};
@@ -186,17 +174,6 @@ TEST(polarstar_of_paley_graphs_has_diameter_3) {
     CHECK_FOR(degrees_of(next) == (std::map<std::size_t, u32>{{links - 1, (q + 1) * n}, {links, q * q * n}}), name);
     CHECK_FOR(spans_of(next).diameter == 3, name);
   }
-}
-
-// The networks of radix 15 of the authors' generator (IntelLabs/PolarFly). The largest has 1,064 routers and inductive
-// quads (q = 11, d' = 3). With Paley graphs there are 949 routers (q = 8, d' = 6).
-TEST(polarstar_of_radix_15) {
-  const auto net = network_of(polarstar(11, 3));
-  CHECK_EQ(net->routers, 1064u);
-  CHECK_EQ(net->terminals, 5320u);
-  CHECK_EQ(net->radix, 15u + 5u);
-  CHECK_EQ(spans_of(neighbors_of(*net)).diameter, 3u);
-  CHECK_EQ(network_of(polarstar(8, 6, "paley"))->routers, 949u);
 }
 
 }  // namespace topology_generated_graphs_test

@@ -82,24 +82,6 @@ TEST(hammingmesh_closed_forms_agree_with_breadth_first_search) {
   }
 }
 
-// Planes with about 1,000 and 16,000 accelerators, as in the paper. The diameter is 2 ceil(a / 2) + 2 ceil(b / 2) hops,
-// and 2 more in each dimension with trees of two levels.
-TEST(hammingmesh_of_the_sizes_of_the_paper) {
-  struct Row {
-    Shape shape;
-    u32 accelerators, switches, diameter;
-  };
-  for (const Row& row : {Row{{2, 2, 16, 16}, 1024, 64, 4}, Row{{4, 4, 8, 8}, 1024, 64, 8},
-                         Row{{2, 2, 64, 64}, 16384, 256 * 6, 8}, Row{{4, 4, 32, 32}, 16384, 256, 8}}) {
-    const auto net = network_of(row.shape.section(), "dimension_order");
-    const HammingMesh& hm = as_hammingmesh(*net);
-    CHECK_EQ(net->terminals, row.accelerators);
-    CHECK_EQ(net->routers - net->terminals, row.switches);
-    CHECK_EQ(hm.axes[0].longest() + hm.axes[1].longest(), row.diameter);
-    CHECK_EQ(net->routing_facts.classes, 2u);
-  }
-}
-
 // Boards of odd and even width, a single line, trees of one and two levels, and tapered trees: two classes have no
 // cycle, and every path is minimal.
 TEST(hammingmesh_dimension_order_has_no_cycle_and_is_minimal) {

@@ -273,22 +273,6 @@ TEST(workload_placements) {
   }
 }
 
-DEEP_TEST(every_motif_finishes_on_every_host) {
-  const std::map<std::string, double> size_scales = {{"fft3d", 1e-4}, {"lqcd", 0.001}};
-  for (const auto& [name, spec] : registry<MotifSpec>())
-    for (const char* host : {"mpi", "loggops"}) {
-      // These send the most messages: along all diagonals of a grid, and from every rank to every rank.
-      const u32 ranks = motif_ranks(name, name == "lu" || name == "mpigraph" ? 16 : 36);
-      const auto own = size_scales.find(name);
-      const double size_scale = own == size_scales.end() ? 0.01 : own->second;
-      Simulation sim(with_jobs({motif(name, {{"ranks", ranks}, {"scale", 0.01}, {"size_scale", size_scale}})},
-                               {{"host", host}}, small_network(), "par"));
-      finish(sim);
-      const JobTotals t = job_sums(sim.state())[0];
-      CHECK_EQ(t.bytes_received, workload::totals(*sim.network().workload->jobs[0].program).bytes);
-    }
-}
-
 // ---- Blame: the delay that jobs cause each other ----
 
 TEST(blame_adds_up_to_the_time_packets_waited) {
