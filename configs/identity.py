@@ -32,9 +32,6 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
 
     With a workload there are jobs instead of a traffic pattern. The section `failures` is left out if it is empty; a
     seed without failures is kept, because a world may draw failures with it. `congestion_control=none` is left out.
-
-    Raises:
-        ConfigError: the jobs of the workload do not fit the network.
     """
     sections = {key: without_empty(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config, seed_alone=True)

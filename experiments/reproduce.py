@@ -52,12 +52,6 @@ def reproduce(config: DictConfig, directory: Path, command: str, launcher: Launc
     """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a page of all runs.
 
     `config` is composed from `reproduce.yaml`. The page names `command`. Returns the written files.
-
-    Raises:
-        CommandError: the figure, study or preset does not exist, or runs failed. The other runs are finished first.
-        ConfigError: the launcher does not find its cluster.
-        DamagedError: the rows to redraw cannot be read.
-        OSError: a file cannot be written, and keeps its previous content.
     """
     name, place = chosen(config, launcher)
     runs, table = plan(place, config.preset, directory), directory / ROWS_FILE

@@ -29,10 +29,6 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
 
     Returns:
         The table, the pictures and the report; an empty list without a finished run.
-
-    Raises:
-        ConfigError: the folder holds a labelled table (see `results.rows.write_gathered`).
-        OSError: a file cannot be written.
     """
     old = list(directory.glob(f"{FIGURE}.*"))
     written = [directory / "rows.parquet", *(directory / f"{FIGURE}.{kind}" for kind in formats), directory / REPORT]

@@ -213,15 +213,7 @@ def study_verb(
 
 
 def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: Launcher = HERE) -> None:
-    """Run what is missing, print the tables, and write rows, tables and figure.
-
-    Raises:
-        ConfigError, CommandError: the configuration names something that does not exist, and no run started. Or all
-            runs were refused or failed.
-        CoreError: some runs failed. The files hold the results of the other runs.
-        DamagedError: a file of recorded results is damaged.
-        OSError: a file cannot be read or written.
-    """
+    """Run what is missing, print the tables, and write rows, tables and figure."""
     # The copy leaves out `router` and `run`: their values belong to each run, such as a warm-up that fits its routing.
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("router", "run")])
     given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)

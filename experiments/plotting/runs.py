@@ -26,11 +26,7 @@ class Runs:
         self._groups: dict[tuple[str, ...], dict[tuple[Any, ...], list[Row]]] = {}
 
     def at(self, **values: Any) -> list[Row]:
-        """The rows with these values of the labels.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """The rows with these values of the labels."""
         names = tuple(values)
         if names not in self._groups:
             groups = self._groups[names] = {}

@@ -42,9 +42,6 @@ def curves(rows: Sequence[Row], x: str, y: str, by: str | Sequence[str] | None =
 
     Returns:
         The axes with a legend next to them. The data of the lines are the means, and their labels are in the legend.
-
-    Raises:
-        ConfigError: a column does not exist, or `y` has no numbers.
     """
     known = named(rows)
     across, up = column_of(known, x, "x"), column_of(known, y, "y")

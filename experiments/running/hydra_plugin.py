@@ -60,11 +60,7 @@ class Sweep:
         self.errors: dict[Path, Exception] = {}
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
-        """Execute a run for each list of overrides; `config` is that of the whole sweep, with Hydra's own section.
-
-        Raises:
-            ConfigError, CommandError: a run cannot be composed or cannot start. Nothing ran.
-        """
+        """Execute a run for each list of overrides; `config` is that of the whole sweep, with Hydra's own section."""
         launcher = launcher_of_app(config)
         prepare(launcher, len(lists))
         planned = self._planned(config, lists)

@@ -37,13 +37,7 @@ class Kind(ABC):
 
     @abstractmethod
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """Run in this process, and write the result into `directory`. `words` are the overrides that gave `plain`.
-
-        Raises:
-            ConfigError: the configuration cannot run.
-            CoreError: the run ended without a result.
-            OSError: a file cannot be read or written.
-        """
+        """Run in this process, and write the result into `directory`. `words` are the overrides that gave `plain`."""
 
     def read(self, directory: Path) -> dict[str, Any] | None:
         """The result in `directory`."""

@@ -67,11 +67,7 @@ class RayExecutor(Executor):
         return future
 
     def parts(self) -> Mapping[Any, float]:
-        """See `Executor`.
-
-        Raises:
-            CoreError: the cluster has died, or the node of this process.
-        """
+        """See `Executor`."""
         try:
             waiting = min(self._reports.qsize(), _MOST_REPORTS)
             self._parts.update(self._reports.get_nowait_batch(waiting) if waiting else ())

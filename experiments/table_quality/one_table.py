@@ -42,10 +42,6 @@ def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: b
 
     The second value is whether it was made in this call. With `keep_refusals`, as in a sweep, the refusal of an engine
     is a result with `routed` false and not an error.
-
-    Raises:
-        ConfigError: the network cannot be built, a file is not valid, or the engine refuses the network.
-        OSError: a file cannot be read or written. No unfinished file remains.
     """
     if not config.overwrite:
         known = finished(directory, route_hash(config), __version__)
