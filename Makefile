@@ -94,7 +94,7 @@ wheel: ## build wheels into dist/ for the installed ones of PYTHONS="3.11 3.12 3
 			--config-settings=build-dir=build/wheel/core --wheel-dir build/wheel/dist/$$python .; \
 		$$python -m venv --clear build/wheel/venv; \
 		build/wheel/venv/bin/python -m pip install --quiet -c constraints.txt build/wheel/dist/$$python/*.whl; \
-		(cd build/wheel && venv/bin/flitgym simulate topology=dragonfly_72 routing=ugal_l traffic.load=0.3 \
+		(cd build/wheel/dist/$$python && ../../venv/bin/flitgym simulate topology=dragonfly_72 routing=ugal_l traffic.load=0.3 \
 			run.warmup_ns=1000 run.measure_ns=1000); \
 	done
 	@cp build/wheel/dist/*/*.whl dist/ && ls dist/*.whl

@@ -3,7 +3,6 @@
 The page "Networks" describes the keys of the file.
 """
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +16,7 @@ from ..simcore import ConfigError, registered
 from ..simcore._files import open_plain
 from .errors import unknown
 from .policies import with_files
-from .quantities import LENGTHS, RATES, SIZES, TIMES, in_numbers
+from .quantities import LENGTHS, RATES, SIZES, TIMES, hydra_text, in_numbers
 
 LEVELS = ("host", "local", "global")
 _KEYS = (
@@ -100,16 +99,7 @@ def _words(machine: Machine, root: str, jobs: bool) -> list[str]:
 
 
 def _overrides(section: str, values: Mapping[str, Any]) -> list[str]:
-    texts = {key: _text(value) for key, value in values.items()}
-    quoted = {key: text if re.fullmatch(r"[\w.,:{}\[\] -]+", text) else f"'{text}'" for key, text in texts.items()}
-    return [f"{section}.{key}={text}" for key, text in quoted.items() if key != "name"]
-
-
-def _text(value: Any) -> str:
-    """The value in the syntax of Hydra, whose keys have no quotation marks."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_text(part)}" for key, part in value.items()) + "}"
-    return value if isinstance(value, str) else json.dumps(value)
+    return [f"{section}.{key}={hydra_text(value)}" for key, value in values.items() if key != "name"]
 
 
 def read_machine(path: Path) -> Machine:

@@ -38,6 +38,13 @@ class Candidate:
     weight: float  # of the routing, lower is better; NaN: it declares none
     taken: bool
 
+    def __str__(self) -> str:
+        weight = "" if math.isnan(self.weight) else f", weight {self.weight:g}"
+        return (
+            f"port {self.port} ({self.kind}) to router {self.to}, class {self.vc_class}: {self.queued} flits queued, "
+            f"{self.downstream} in use downstream, at least {self.path_ns:,.1f} ns{weight}"
+        )
+
 
 @dataclass
 class Event:
@@ -139,12 +146,7 @@ def life_text(life: Life, routing: Mapping[str, Any]) -> Iterator[str]:
     before = life.events[0].ns
     for event in life.events:
         for candidate in event.candidates:
-            weight = "" if math.isnan(candidate.weight) else f", weight {candidate.weight:g}"
-            yield (
-                f"{'':22}  {'*' if candidate.taken else ' '} port {candidate.port} ({candidate.kind}) to router "
-                f"{candidate.to}, class {candidate.vc_class}: {candidate.queued} flits queued, {candidate.downstream} "
-                f"in use downstream, at least {candidate.path_ns:,.1f} ns{weight}"
-            )
+            yield f"{'':22}  {'*' if candidate.taken else ' '} {candidate}"
         if event.candidates:
             yield f"{'':22}    reason: {reason(event.candidates, routing)}"
         part = "" if event.part == "packet" else f"{event.part} "
