@@ -252,7 +252,8 @@ def machine_text(file: Path) -> str:
     if machine.has_global and "global" not in levels:
         raise ConfigError(f"{file}: global: all links between switches of this network are local")
     links = {level: np.bincount(begin, minlength=graph.switches) for level, begin in levels.items()}
-    ports = int(sum(-(-count // machine.links_per_port.get(level, 1)) for level, count in links.items()).max())
+    needed = [-(-count // machine.links_per_port.get(level, 1)) for level, count in links.items()]
+    ports = int(np.sum(needed, axis=0).max())
     if machine.ports and ports > machine.ports:
         raise ConfigError(f"{file}: switch.ports: a switch has {machine.ports}, but the network needs {ports}")
     lines = [f"{file}: {graph.switches} switches with up to {ports} ports, {graph.terminals} terminals"]

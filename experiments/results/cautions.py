@@ -116,13 +116,14 @@ def _scale(numbers: Mapping[str, Any]) -> str | None:
 
 
 def _overlap(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:
-    jobs, now = numbers.get("jobs") or {}, numbers.get("simulated_ns")
+    jobs = numbers.get("jobs") or {}
     if not has_workload(config) or config["workload"]["name"] != "pair" or len(jobs) != 2:
         return None
+    now = numbers["simulated_ns"]
     times = [(job["start_ns"], now if job["finish_ns"] is None else job["finish_ns"]) for job in jobs.values()]
     (target, background), ((begin, end), (since, until)) = jobs, times
-    part = max(0.0, min(end, until) - max(begin, since)) / (end - begin)
-    if part >= _LEAST_OVERLAP:
+    both = max(0.0, min(end, until) - max(begin, since))
+    if end <= begin or (part := both / (end - begin)) >= _LEAST_OVERLAP:
         return None
     return f"{background} runs for {part:.0%} of the time of {target}; give it more iterations, or {target} fewer"
 
