@@ -80,17 +80,24 @@ venv: $(VENV)/installed ## create .venv and build the core into it (nothing to d
 
 dev: $(VENV)/installed-dev ## the same, with torch and the other packages for learning and the checks (TORCH_INDEX=... for torch)
 
-# Portable: uses only instructions that every machine of this architecture has. Any Python >= 3.11 can build it.
-wheel: $(VENV)/build-tools ## build a wheel for this Python into dist/ and try it in a new environment
-	@echo "== building the wheel"
-	@rm -rf build/wheel && mkdir -p build/wheel dist
-	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel/cmake \
-		--wheel-dir build/wheel .
-	@echo "== trying it"
-	@$(BIN)/python -m venv build/wheel/venv
-	@build/wheel/venv/bin/python -m pip install --quiet -c constraints.txt build/wheel/*.whl
-	@cd build/wheel && venv/bin/flitgym simulate topology=dragonfly_72 routing=ugal_l traffic.load=0.3 run.warmup_ns=1000 run.measure_ns=1000
-	@cp build/wheel/*.whl dist/ && ls dist/*.whl
+# Portable: uses only instructions that every machine of this architecture has. All versions of Python share a build
+# folder and one scikit-build-core, which clears the folder of another. So the core is compiled once.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+
+wheel: ## build wheels into dist/ for the installed ones of PYTHONS="3.11 3.12 3.13 3.14", and try each in a new environment
+	@rm -rf build/wheel/dist && mkdir -p dist
+	@$(PYTHON) -m pip install --quiet --upgrade --target build/wheel/tools -c constraints.txt pybind11 scikit-build-core
+	@for python in $(addprefix python,$(PYTHONS)); do \
+		$$python -c 'import venv' 2>/dev/null || { echo "== $$python is not installed"; continue; }; \
+		echo "== building and trying the wheel of $$python"; \
+		PYTHONPATH=$(CURDIR)/build/wheel/tools $$python -m pip wheel --quiet --no-deps --no-build-isolation \
+			--config-settings=build-dir=build/wheel/core --wheel-dir build/wheel/dist/$$python .; \
+		$$python -m venv --clear build/wheel/venv; \
+		build/wheel/venv/bin/python -m pip install --quiet -c constraints.txt build/wheel/dist/$$python/*.whl; \
+		(cd build/wheel/dist/$$python && ../../venv/bin/flitgym simulate topology=dragonfly_72 routing=ugal_l traffic.load=0.3 \
+			run.warmup_ns=1000 run.measure_ns=1000); \
+	done
+	@cp build/wheel/dist/*/*.whl dist/ && ls dist/*.whl
 
 # --- Main job ------------------------------------------------------------------------------------------------------
 

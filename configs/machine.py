@@ -3,10 +3,9 @@
 The page "Networks" describes the keys of the file.
 """
 
-import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,14 @@ from ..simcore import ConfigError, registered
 from ..simcore._files import open_plain
 from .errors import unknown
 from .policies import with_files
-from .quantities import LENGTHS, RATES, SIZES, TIMES, in_numbers
+from .quantities import LENGTHS, RATES, SIZES, TIMES, hydra_text, in_numbers
 
 LEVELS = ("host", "local", "global")
 _KEYS = (
     *("topology", "shape", "nodes_per_switch", "nics_per_node", "bandwidth", "cables", "switch"),
-    *("nic_buffer", "packet", "flit", "router", "congestion_control"),
+    *("nic_buffer", "nic_latency", "packet", "flit", "router", "congestion_control"),
 )
-_OF_SWITCH = ("ports", "latency", "vcs", "buffer", "speedup")
+_OF_SWITCH = ("ports", "links_per_port", "latency", "vcs", "buffer", "speedup")
 _COUNTS = ("nodes_per_switch", "nics_per_node", "switch.ports", "switch.vcs", "switch.speedup")
 _TERMINALS = ("terminals_per_router", "terminals_per_leaf")  # parameters with the terminals of a switch
 _MOST_PARTS = 64  # cycles of a flit in the crossbar
@@ -41,10 +40,12 @@ class Machine:
     control: str  # name of a congestion control
     packet: float
     ports: int  # of a switch; 0: not given
+    links_per_port: Mapping[str, int]  # by level; above 1, the cables of a port have several ends
     latency: float  # of a switch, from port to port
     buffer: float  # of the input of a VC
     bandwidth: Mapping[str, float]  # by level
-    cables: Mapping[str, float]  # by level
+    cables: Mapping[str, float]  # by level, with the latency of the NIC
+    has_global: bool  # whether the file names global links
 
     def needed(self, level: str) -> float:
         """The buffer of a VC that fills a link, in bytes: its bandwidth times the time until a credit returns."""
@@ -70,13 +71,15 @@ def expanded(words: Iterable[str], root: str = "config") -> list[str]:
     The keys of `machine=<file>` precede the others, which therefore change them.
 
     Raises:
-        ConfigError: a file is wrong, or there are two machines.
+        ConfigError: a file is wrong, or there are two machines or topologies.
     """
     given = list(words)
     files = [word for word in given if word.startswith("machine=")]
     if len(files) > 1:
         raise ConfigError(f"{' '.join(files)}: give one machine")
     rest = [word for word in given if word not in files]
+    if files and (others := [word for word in rest if word.startswith("topology=")]):
+        raise ConfigError(f"{files[0]} {others[0]}: a machine has its own topology; change its keys, topology.<key>=")
     for file in files:
         jobs = any(word.startswith("workload=") and word != "workload=none" for word in rest)
         rest = [*_words(read_machine(Path(file.partition("=")[2])), root, jobs), *rest]
@@ -96,44 +99,58 @@ def _words(machine: Machine, root: str, jobs: bool) -> list[str]:
 
 
 def _overrides(section: str, values: Mapping[str, Any]) -> list[str]:
-    texts = {key: _text(value) for key, value in values.items()}
-    quoted = {key: text if re.fullmatch(r"[\w.,:{}\[\] -]+", text) else f"'{text}'" for key, text in texts.items()}
-    return [f"{section}.{key}={text}" for key, text in quoted.items() if key != "name"]
-
-
-def _text(value: Any) -> str:
-    """The value in the syntax of Hydra, whose keys have no quotation marks."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_text(part)}" for key, part in value.items()) + "}"
-    return value if isinstance(value, str) else json.dumps(value)
+    return [f"{section}.{key}={hydra_text(value)}" for key, value in values.items() if key != "name"]
 
 
 def read_machine(path: Path) -> Machine:
     """Read and check the file of a machine.
 
     Raises:
-        ConfigError: a key is unknown or missing, a value has no unit, or values do not fit each other.
+        ConfigError: a key is unknown or missing, a value has no unit, or values do not fit each other. The message has
+            a line for each unknown key, or for each value without a unit.
         OSError: the file cannot be read.
     """
     with open_plain(path) as file:
         content = yaml.safe_load(file)
-    _check_keys(str(path), content, _KEYS, ("topology", "bandwidth", "cables", "switch"))
-    switch, shape, own = content["switch"], content.get("shape") or {}, content.get("router") or {}
+    problems: list[str] = []
+
+    def tried(check: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return check(*args)
+        except ConfigError as error:
+            problems.append(str(error))
+
+    def settle() -> None:
+        if problems:
+            raise ConfigError("\n".join(problems))
+
+    tried(_check_keys, str(path), content, _KEYS, ("topology", "bandwidth", "cables", "switch"))
+    if not isinstance(content, dict):
+        settle()
+    switch, shape, own = (content.get(key) or {} for key in ("switch", "shape", "router"))
     for key, section in (("shape", shape), ("router", own)):
-        _check_keys(f"{path}: {key}", section, section, ())
-    _check_keys(f"{path}: switch", switch, _OF_SWITCH, ("latency",))
-    for key, value in [*content.items(), *((f"switch.{key}", value) for key, value in switch.items())]:
-        if key in _COUNTS and (not isinstance(value, int) or value < 1):
-            raise ConfigError(f"{path}: {key}: '{value}' is no whole number above 0")
-    bandwidth = _by_level(f"{path}: bandwidth", content["bandwidth"], RATES, "400Gb/s")
-    cables = _by_level(f"{path}: cables", content["cables"], LENGTHS | TIMES, "30m")
-    latency = _number(f"{path}: switch.latency", switch["latency"], TIMES, "350ns")
+        tried(_check_keys, f"{path}: {key}", section, section, ())
+    tried(_check_keys, f"{path}: switch", switch, _OF_SWITCH, ("latency",))
+    settle()
+    per_port = switch.get("links_per_port") or {}
+    tried(_check_keys, f"{path}: switch.links_per_port", per_port, LEVELS, ())
+    values = {**content, **{f"switch.{key}": value for key, value in switch.items()}}
+    for key, value in [*values.items(), *((f"switch.links_per_port.{level}", per_port[level]) for level in per_port)]:
+        if (key in _COUNTS or "links_per_port." in key) and (not isinstance(value, int) or value < 1):
+            problems.append(f"{path}: {key}: '{value}' is no whole number above 0")
+    bandwidth = tried(_by_level, f"{path}: bandwidth", content["bandwidth"], RATES, "400Gb/s")
+    cables = tried(_by_level, f"{path}: cables", content["cables"], LENGTHS | TIMES, "30m")
+    given = {"flit": "256B", "packet": "4KiB", **values}
+    kinds = {"switch.latency": (TIMES, "350ns"), "nic_latency": (TIMES, "150ns")}
+    kinds |= dict.fromkeys(("switch.buffer", "nic_buffer"), (SIZES, "64KiB"))
+    kinds |= {"flit": (SIZES, "256B"), "packet": (SIZES, "4KiB")}
+    parts = {key: tried(_number, f"{path}: {key}", given[key], *kind) for key, kind in kinds.items() if key in given}
+    settle()
+    latency, flit, packet = (parts[key] for key in ("switch.latency", "flit", "packet"))
+    cables["host"] += parts.get("nic_latency", 0)
     speedup = switch.get("speedup", 2)
-    flit = _number(f"{path}: flit", content.get("flit", "256B"), SIZES, "256B")
-    packet = _number(f"{path}: packet", content.get("packet", "4KiB"), SIZES, "4KiB")
     least = packet + max(_in_flight(bandwidth[level], cables[level], latency) for level in LEVELS)
-    buffer = _number(f"{path}: switch.buffer", switch.get("buffer", f"{math.ceil(2 * least)}B"), SIZES, "64KiB")
-    nic = _number(f"{path}: nic_buffer", content.get("nic_buffer", f"{buffer}B"), SIZES, "64KiB")
+    buffer = parts.get("switch.buffer", math.ceil(2 * least))
     if buffer < packet:
         raise ConfigError(
             f"{path}: the buffer of a VC, {buffer:.0f} bytes, has no room for a packet of {packet:.0f} bytes"
@@ -161,17 +178,18 @@ def read_machine(path: Path) -> Machine:
         **dict.fromkeys(("input_latency_ns", "output_latency_ns"), float(f"{max(0, latency - cycle) / 2:.6g}")),
         "input_buffer_flits": int(buffer // flit),
         "output_buffer_flits": max(int(packet // flit), int(buffer // flit) // 2) if speedup > 1 else 0,
-        "nic_buffer_flits": int(nic // flit),
+        "nic_buffer_flits": int(parts.get("nic_buffer", buffer) // flit),
         "vcs": switch.get("vcs", 0),
         # As in the presets of InfiniBand and Slingshot: credits and crossbars work with whole packets.
         **{"credit_granularity": "packet", "credit_latency": "link", "crossbar_sharing": "packet"},
         **own,
     }
-    parts = (packet, switch.get("ports", 0), latency, buffer, bandwidth, cables)
     control = content.get("congestion_control", "none")
     if control not in (controls := registered("congestion_control")):
         raise ConfigError(unknown(f"{path}: congestion_control", control, controls, "control"))
-    return Machine({"name": name, **shape}, router, control, *parts)
+    by_level = [one for one in (per_port, content["bandwidth"], content["cables"]) if isinstance(one, dict)]
+    known = (packet, switch.get("ports", 0), per_port, latency, buffer, bandwidth, cables)
+    return Machine({"name": name, **shape}, router, control, *known, any("global" in one for one in by_level))
 
 
 def _in_flight(rate: float, cable: float, latency: float) -> float:
@@ -196,11 +214,11 @@ def _cycle(path: Path, flit: float, crossbar: float, bandwidth: Mapping[str, flo
 def _check_keys(where: str, content: Any, valid: Iterable[str], needed: Iterable[str]) -> None:
     if not isinstance(content, dict):
         raise ConfigError(f"{where}: expected keys: {', '.join(valid)}")
-    for key in content:
-        if key not in valid:
-            raise ConfigError(unknown(where, str(key), valid, "key"))
+    problems = [unknown(where, str(key), valid, "key") for key in content if key not in valid]
     if missing := [key for key in needed if key not in content]:
-        raise ConfigError(f"{where}: {', '.join(missing)} is missing")
+        problems.append(f"{where}: {', '.join(missing)} is missing")
+    if problems:
+        raise ConfigError("\n".join(problems))
 
 
 def _by_level(where: str, given: Any, units: Mapping[str, float], example: str) -> dict[str, float]:

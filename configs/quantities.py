@@ -1,13 +1,15 @@
-"""Values with a unit, such as `3m`, `2us` `200Gb/s` and `2KiB`, as the numbers that the keys take."""
+"""Values of overrides: with a unit, such as `3m`, `2us` `200Gb/s` and `2KiB`, and in the grammar of Hydra."""
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 LENGTHS = {"m": 5.0, "cm": 0.05}  # ns; a signal in a cable takes 5 ns per metre
 RATES = {"Gb/s": 1 / 8, "Tb/s": 125.0, "GB/s": 1.0, "TB/s": 1e3}
 SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10, "MiB": 2.0**20}
+_PLAIN = re.compile(r"(?!(true|false|null)$)[A-Za-z_/.][\w./-]*")
 
 
 def in_numbers(words: Iterable[str]) -> list[str]:
@@ -40,3 +42,16 @@ def units_of(key: str) -> Mapping[str, float]:
     if not re.search(r"_ns(_|$)", last):
         return {}
     return {**TIMES, **LENGTHS} if "latency_ns" in last else TIMES
+
+
+def hydra_text(value: Any) -> str:
+    """A value in the grammar of Hydra's overrides."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{hydra_text(item)}' for key, item in value.items())}}}"
+    if isinstance(value, (list, tuple, range)):
+        return f"[{','.join(map(hydra_text, value))}]"
+    if isinstance(value, (str, Path)) and not _PLAIN.fullmatch(str(value)):
+        return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return str(value)

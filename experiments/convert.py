@@ -239,18 +239,25 @@ def machine_text(file: Path) -> str:
     """The size of a machine, the buffer that fills a link of each level, and its overrides.
 
     Raises:
-        ConfigError: the machine is wrong, cannot be built, or needs more ports than a switch has.
+        ConfigError: the machine is wrong, cannot be built, needs more ports than a switch has, or names links that the
+            network does not have.
         OSError: the file cannot be read.
     """
     machine = read_machine(file)
     topology: Any = OmegaConf.to_container(compose(machine.shape()).topology, resolve=True)
     graph = ChannelGraph(topology)
-    ends = [graph.arrays()[key] for key in ("from", "terminal_switch")]
-    ports = int(np.bincount(np.concatenate(ends)).max())
+    arrays = graph.arrays()
+    begins = [arrays["terminal_switch"], *(arrays["from"][arrays["kind"] == kind] for kind in (1, 2))]
+    levels = {level: begin for level, begin in zip(LEVELS, begins, strict=True) if len(begin)}
+    if machine.has_global and "global" not in levels:
+        raise ConfigError(f"{file}: global: all links between switches of this network are local")
+    links = {level: np.bincount(begin, minlength=graph.switches) for level, begin in levels.items()}
+    needed = [-(-count // machine.links_per_port.get(level, 1)) for level, count in links.items()]
+    ports = int(np.sum(needed, axis=0).max())
     if machine.ports and ports > machine.ports:
         raise ConfigError(f"{file}: switch.ports: a switch has {machine.ports}, but the network needs {ports}")
     lines = [f"{file}: {graph.switches} switches with up to {ports} ports, {graph.terminals} terminals"]
-    for level in LEVELS:
+    for level in levels:
         rate, length, need = 8 * machine.bandwidth[level], machine.cables[level], machine.needed(level) / 1024
         lines.append(f"{level} links: {rate:g} Gb/s x round trip over {length:g} ns of cable = {need:.4g} KiB")
     verdict = [f"low: {text}" for text in machine.shortfalls()] or ["the buffer of one VC fills every link"]

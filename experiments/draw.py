@@ -39,7 +39,7 @@ _USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=
 Draw the routers, links and terminals of a network. Failed links are red and dashed.
 With result=RUN, the folder of a run that recorded its links (run.channels=true, or jobs), draw their load:
 
-  color  {", ".join(QUANTITIES)}, or the name of a job for its part of the utilisation; default: utilisation
+  color  {", ".join(QUANTITIES)}, or a job or 'class NAME' for its part of the utilisation; default: utilisation
   time   the frame at this time, such as 5us, 1.2ms or 800 (ns); default: the mean over time
 
 Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.

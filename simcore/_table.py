@@ -29,9 +29,10 @@ NO_PORT = 0xFFFF
 class ChannelGraph(_core.ChannelGraph):
     """A network as engines see it: switches, directed channels between them, and terminals.
 
-    `arrays()` returns, per channel, `from` and `to` (switches), `port` (output port of `from`) and `reverse` (the
-    channel of the same cable in the other direction). Channels are ordered by switch and port; those of switch s are
-    `first[s]:first[s + 1]`. It also returns, per terminal, `terminal_switch` and `terminal_port`.
+    `arrays()` returns, per channel, `from` and `to` (switches), `port` (output port of `from`), `kind` (1 local, 2
+    global) and `reverse` (the channel of the same cable in the other direction). Channels are ordered by switch and
+    port; those of switch s are `first[s]:first[s + 1]`. It also returns, per terminal, `terminal_switch` and
+    `terminal_port`.
 
     Args:
         topology: As the section `topology` of a `Simulation`; may be the name of a preset.

@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ...agents import trainable
 from ...configs.composition import compose_root
+from ...configs.quantities import hydra_text
 from ...configs.training import register_training
 from .. import evaluate as evaluate_verb
 from .. import reproduce as reproduce_verb
@@ -22,7 +23,6 @@ from ..evaluation.study import as_list
 from ..results.rows import ROWS_FILE, read_rows
 from ..saturation.study import Saturation
 from ..terminal.commandline import call
-from ..terminal.words import hydra_text
 from .calls import explained
 
 

@@ -12,10 +12,10 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import GROUPS, KINDS
 from ...configs.composition import SIMULATION
 from ...configs.policies import shipped_policy
+from ...configs.quantities import hydra_text
 from ...simcore import ConfigError, registered
 from ..plotting.swept import RUN_OF_WORKLOAD
 from ..presets import preset_files, values_of
-from ..terminal.words import hydra_text
 
 Section = Mapping[str, Any]
 
@@ -24,27 +24,23 @@ _SHIPPED = re.compile(r"\$\{shipped_policy:(\w+)\}")
 
 
 def simulate_again(config: Section) -> str | None:
-    """The `flitgym simulate` command that gives `config` again; None if it has components of another version."""
+    """The `flitgym simulate` command that gives `config` again; None if it has components of another version.
+
+    It consists of the nearest presets, and of every key that differs from them.
+    """
     has_jobs = config["workload"]["name"] != "none"
     groups = [group for group in GROUPS if group in config and (group != "traffic" or not has_jobs)]
     # The command refuses the keys of the windows if there is a workload.
     run = {key: value for key, value in config["run"].items() if not has_jobs or key in _RUN_OF_JOBS}
     wanted = {**{key: config[key] for key in (*groups, "failures", "seed") if key in config}, "run": run}
-    return _again(groups, wanted, {} if has_jobs else {key: run[key] for key in RUN_OF_WORKLOAD})
-
-
-def _again(groups: list[str], wanted: Section, derived_from: Section) -> str | None:
-    """The command from the nearest presets of `groups` and every key that differs from the configuration `wanted`.
-
-    The default warm-up depends on the keys `derived_from` of the run.
-    """
     default, defaults = _default()
     try:
         options = {group: nearest(group, wanted[group]) for group in groups}
-        given = {f"run.{key}": value for key, value in derived_from.items()}
+        # The default warm-up depends on these keys.
+        windows = {} if has_jobs else {key: run[key] for key in RUN_OF_WORKLOAD}
+        given = {f"run.{key}": value for key, value in windows.items()}
         known = SIMULATION.resolved([f"{group}={option}" for group, option in options.items()], given)
-        if given:
-            known = {**known, "run": {**known["run"], **{key: default["run"][key] for key in derived_from}}}
+        known = {**known, "run": {**known["run"], **{key: default["run"][key] for key in windows}}}
         words = [f"{group}={option}" for group, option in options.items() if option != defaults[group]]
         words += _differences("", known, wanted)
     except (HydraException, OmegaConfBaseException, ConfigError, KeyError):

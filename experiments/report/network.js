@@ -33,9 +33,9 @@ function network(select) {
     if (order.join() !== [select.value, beside.value].filter(value => value !== "").join()) return;  // another selection
     panes = runs.map((run, side) => pane(run, side, pick));
     $("view-panes").replaceChildren(...panes.map(one => one.root));
-    const jobs = [...new Set(runs.flatMap(run => Object.keys(run.values).filter(name => !data.quantities[name])))];
+    const parts = [...new Set(runs.flatMap(run => Object.keys(run.values).filter(name => !data.quantities[name])))];
     const before = quantity.value;
-    quantity.replaceChildren(...[...Object.keys(data.quantities), ...jobs].map(name => html("option", {value: name}, kindOf(name).label)));
+    quantity.replaceChildren(...[...Object.keys(data.quantities), ...parts].map(name => html("option", {value: name}, kindOf(name).label)));
     if ([...quantity.options].some(option => option.value === before)) quantity.value = before;
     slider.max = Math.max(...runs.map(run => run.view.end_us.length)) - 1;
     slider.value = panes[0].busiest();
@@ -145,7 +145,7 @@ function pane(run, side, pick) {
   };
   const filled = (i, frame, all) => {
     if (Object.keys(view.flows).length) return view.flows[i] ?? "–";
-    const jobs = Object.keys(run.values).filter(name => !data.quantities[name]).map(name => [name, all ? mean(name, i) : at(name, i, frame)]);
+    const jobs = Object.keys(run.values).filter(name => !data.quantities[name] && !name.startsWith("class ")).map(name => [name, all ? mean(name, i) : at(name, i, frame)]);
     const total = jobs.reduce((sum, [, part]) => sum + part, 0);
     return jobs.filter(([, part]) => part > 0).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name, part]) => `${name} ${Math.round(100 * part / total)} %`).join(", ") || "–";
   };

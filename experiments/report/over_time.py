@@ -199,7 +199,8 @@ def view(run: Run, merge: int = 1) -> dict[str, Any] | None:
 def _view_bytes(run: Run) -> float:
     path = run.directory / run.result["files"].get("links", "-")
     facts = pq.read_metadata(path) if path.is_file() else None
-    return 2.0 * facts.num_rows * (len(QUANTITIES) + len(run.jobs)) if facts else 0.0
+    parts = len(QUANTITIES) + len(run.jobs) + len(run.result.get("classes", ()))
+    return 2.0 * facts.num_rows * parts if facts else 0.0
 
 
 def _pack(values: NDArray[np.float64]) -> dict[str, Any]:

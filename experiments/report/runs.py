@@ -6,12 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...configs import workload_label
 from ..plotting.swept import configuration, is_of_jobs, named, swept, value_of
 from ..plotting.words import value_label
-from ..results.files import read_columns
 from ..results.rows import flat
 from ..terminal.times import time_text
 
@@ -64,23 +61,9 @@ class Run:
         return label.replace("-", " ")
 
     @cached_property
-    def together(self) -> float | None:
-        """Fraction of the target's bytes received between the first and the last interval with bytes of the background.
-
-        None without a background or without a series.
-        """
-        table = read_columns(self.result, self.directory, "job_series")
-        if table is None or not self.is_pair or self.row["workload.background"] == "none":
-            return None
-        time, received = table["time_ns"], table["bytes_received"]
-        target = table["job"] == self.row["workload.target"]
-        # All other jobs belong to the background. Their names may be numbered.
-        at = time[~target & (received > 0)]
-        total = received[target].sum()
-        if not total:
-            return None
-        inside = target & (time >= at.min()) & (time <= at.max()) if at.size else np.zeros_like(target)
-        return float(received[inside].sum() / total)
+    def apart(self) -> str:
+        """The warning that the jobs of a pair hardly overlap in time, or nothing."""
+        return str((self.result.get("warnings") or {}).get("overlap", ""))
 
     def setting(self, *sides: str) -> frozenset[tuple[str, Any]]:
         """All keys that affect the result, without the seed and the jobs of a pair, except those in `sides`."""
@@ -152,11 +135,11 @@ _TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their
 
 
 def table(
-    runs: Sequence[Run], settings: Settings, slowdowns: Mapping[int, tuple[float, str]]
+    runs: Sequence[Run], settings: Settings, slowdowns: Mapping[int, float]
 ) -> tuple[list[Column], list[dict[str, Any]]]:
     """The columns in which any row has a value, and the rows with their cells: a row per simulation or per job.
 
-    `settings` are the labels of the configurations; `slowdowns` has the slowdown of the target with a note by run.
+    `settings` are the labels of the configurations; `slowdowns` has the slowdown of the target by run.
     """
     lines: list[tuple[int, dict[str, Any]]] = []
     for i, run in enumerate(runs):
@@ -172,7 +155,7 @@ def table(
             else:
                 own["state"] = "finished" if run.finished else "finished (its run did not)"
             if run.is_pair and name == run.row["workload.target"] and i in slowdowns:
-                own["slowdown"], own["note"] = slowdowns[i]
+                own |= {"slowdown": slowdowns[i], "note": run.apart}
             lines.append((i, own))
     columns = [
         column for column in _COLUMNS if any(values.get(column.key) not in (None, "finished") for _, values in lines)

@@ -15,23 +15,16 @@ from .runs import NOTHING, Run, Settings
 
 Cell = dict[str, Any]  # of a coloured table: its kind, text, note and colours
 
-# Fraction of its bytes that a target must receive while the background sends, for a meaningful slowdown.
-_LEAST_TOGETHER = 0.5
 
-
-def slowdowns(runs: Sequence[Run]) -> dict[int, tuple[float, str]]:
-    """The slowdown of each finished pair and a note if it is not meaningful, by the index of the run.
+def slowdowns(runs: Sequence[Run]) -> dict[int, float]:
+    """The slowdown of each finished pair, by the index of the run.
 
     The pair and the run of the target alone differ only in the background. Keys for the end of a run and its files are
     ignored.
     """
     finished = {i: run for i, run in enumerate(runs) if run.is_pair and run.finished}
     alone = {_alone(run): _time(run) for run in finished.values() if run.row["workload.background"] == "none"}
-    return {
-        i: (_time(run) / alone[_alone(run)], _note(run.together))
-        for i, run in finished.items()
-        if alone.get(_alone(run))
-    }
+    return {i: _time(run) / alone[_alone(run)] for i, run in finished.items() if alone.get(_alone(run))}
 
 
 def _alone(run: Run) -> tuple[Any, ...]:
@@ -40,12 +33,6 @@ def _alone(run: Run) -> tuple[Any, ...]:
 
 def _time(run: Run) -> float:
     return float(run.jobs[run.row["workload.target"]]["comm_time_mean_ns"])
-
-
-def _note(share: float | None) -> str:
-    if share is None or share >= _LEAST_TOGETHER:
-        return ""
-    return f"the target received only {share:.0%} of its bytes while the background sent"
 
 
 @dataclass
@@ -60,7 +47,7 @@ class _Cell:
         return float(np.mean(self.ratios))
 
 
-def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, tuple[float, str]]) -> list[dict[str, Any]]:
+def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, float]) -> list[dict[str, Any]]:
     """Slowdown of every target (row) with every background (column), one matrix per setting and routing.
 
     A cell has the mean over seeds, a colour, and a note with the number of seeds. A pair that cannot be compared has no
@@ -87,11 +74,11 @@ def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, tuple[
     return out
 
 
-def _counted(own: Sequence[int], runs: Sequence[Run], ratio: Mapping[int, tuple[float, str]]) -> _Cell:
+def _counted(own: Sequence[int], runs: Sequence[Run], ratio: Mapping[int, float]) -> _Cell:
     # One run per seed, because runs of one seed in a cell differ only in keys that do not affect results.
     seeds = {runs[i].row["seed"]: i for i in reversed(own) if runs[i].finished}
     once = distinct([{**runs[i].row, "index": i} for i in reversed(seeds.values())])
-    return _Cell([runs[i] for i in own], [ratio[row["index"]][0] for row in once])
+    return _Cell([runs[i] for i in own], [ratio[row["index"]] for row in once])
 
 
 def coloured(scale: str, at: float) -> Cell:
@@ -109,8 +96,7 @@ def _shown(cell: _Cell | None, most: float) -> Cell:
     mean, counted = cell.mean, len(cell.ratios)
     finished = {run.row["seed"] for run in cell.runs if run.finished}
     open_seeds = len({run.row["seed"] for run in cell.runs} - finished)
-    shares = [share for run in cell.runs if run.finished and (share := run.together) is not None]
-    apart = _note(float(np.mean(shares)) if shares else None)
+    apart = next((run.apart for run in cell.runs if run.finished and run.apart), "")
     ends = f", {min(cell.ratios):.3f} to {max(cell.ratios):.3f}" if counted > 1 else ""
     alike = len(finished) - counted
     notes = [

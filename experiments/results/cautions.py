@@ -5,7 +5,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ...configs import core_failures
+from ...configs import core_failures, has_workload
 from ...configs.policies import foreign_policy
 from ...configs.warmup import cold_table
 from ...simcore._window import cautions_of
@@ -14,6 +14,7 @@ from .copies import copies_text
 _DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS, LINK@DOWN_NS-UP_NS...
 _LEAST_ITERATIONS = 0.5  # below, the one iteration that remains is at least twice as long as `scale` says
 _ROUNDED = 0.01  # of a time
+_LEAST_OVERLAP = 0.5  # of the target's time
 
 
 def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, str]:
@@ -30,6 +31,7 @@ def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str,
         `foreign_policy`: a policy file was trained on another kind of network.
         `rounding`: a time is no multiple of `router.cycle_ns`, so the run has another one.
         `scale`: a job keeps more of its iterations than `scale` says, since at least one remains.
+        `overlap`: the background of a pair runs for less than half of the target's time.
     """
     found = {
         "cold_table": cold_table(config),
@@ -41,6 +43,7 @@ def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str,
         "foreign_policy": foreign_policy(config["routing"], config["topology"]["name"]),
         "rounding": _rounding(numbers),
         "scale": _scale(numbers),
+        "overlap": _overlap(config, numbers),
     }
     return {kind: text for kind, text in found.items() if text is not None}
 
@@ -110,6 +113,19 @@ def _scale(numbers: Mapping[str, Any]) -> str | None:
     if not longer:
         return None
     return f"{', '.join(longer)}, since at least one remains; workload.size_scale shortens its messages"
+
+
+def _overlap(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:
+    jobs = numbers.get("jobs") or {}
+    if not has_workload(config) or config["workload"]["name"] != "pair" or len(jobs) != 2:
+        return None
+    now = numbers["simulated_ns"]
+    times = [(job["start_ns"], now if job["finish_ns"] is None else job["finish_ns"]) for job in jobs.values()]
+    (target, background), ((begin, end), (since, until)) = jobs, times
+    both = max(0.0, min(end, until) - max(begin, since))
+    if end <= begin or (part := both / (end - begin)) >= _LEAST_OVERLAP:
+        return None
+    return f"{background} runs for {part:.0%} of the time of {target}; give it more iterations, or {target} fewer"
 
 
 def _replaced(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:

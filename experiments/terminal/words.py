@@ -1,14 +1,10 @@
-"""Words of command lines: folders, keys and a few options as in `flitgym plot results/first y=p99`, and overrides."""
+"""Words of command lines: folders, keys and a few options, as in `flitgym plot results/first y=p99`."""
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...configs import unknown
 from ...simcore import ConfigError
-
-_PLAIN = re.compile(r"(?!(true|false|null)$)[A-Za-z_/.][\w./-]*")
 
 
 def parse(
@@ -33,16 +29,3 @@ def parse(
         else:
             given[key] = value
     return folders, given, chosen
-
-
-def hydra_text(value: Any) -> str:
-    """A value in the grammar of Hydra's overrides."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{key}:{hydra_text(item)}' for key, item in value.items())}}}"
-    if isinstance(value, (list, tuple, range)):
-        return f"[{','.join(map(hydra_text, value))}]"
-    if isinstance(value, (str, Path)) and not _PLAIN.fullmatch(str(value)):
-        return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return str(value)

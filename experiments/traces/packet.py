@@ -38,6 +38,13 @@ class Candidate:
     weight: float  # of the routing, lower is better; NaN: it declares none
     taken: bool
 
+    def __str__(self) -> str:
+        weight = "" if math.isnan(self.weight) else f", weight {self.weight:g}"
+        return (
+            f"port {self.port} ({self.kind}) to router {self.to}, class {self.vc_class}: {self.queued} flits queued, "
+            f"{self.downstream} in use downstream, at least {self.path_ns:,.1f} ns{weight}"
+        )
+
 
 @dataclass
 class Event:
@@ -139,12 +146,7 @@ def life_text(life: Life, routing: Mapping[str, Any]) -> Iterator[str]:
     before = life.events[0].ns
     for event in life.events:
         for candidate in event.candidates:
-            weight = "" if math.isnan(candidate.weight) else f", weight {candidate.weight:g}"
-            yield (
-                f"{'':22}  {'*' if candidate.taken else ' '} port {candidate.port} ({candidate.kind}) to router "
-                f"{candidate.to}, class {candidate.vc_class}: {candidate.queued} flits queued, {candidate.downstream} "
-                f"in use downstream, at least {candidate.path_ns:,.1f} ns{weight}"
-            )
+            yield f"{'':22}  {'*' if candidate.taken else ' '} {candidate}"
         if event.candidates:
             yield f"{'':22}    reason: {reason(event.candidates, routing)}"
         part = "" if event.part == "packet" else f"{event.part} "
@@ -157,26 +159,35 @@ def reason(candidates: Sequence[Candidate], routing: Mapping[str, Any]) -> str:
     """Why a routing took one of several candidates. The first candidate is minimal."""
     taken = next((k for k, candidate in enumerate(candidates) if candidate.taken), 0)
     weights = [candidate.weight for candidate in candidates]
-    if not all(map(math.isnan, weights)):
-        return f"{'a detour' if taken else 'the minimal path'}, because {_by_weight(taken, weights, routing)}"
+    known = [weight for weight in weights if not math.isnan(weight)]
+    minimal = [candidate.path_ns <= candidates[0].path_ns for candidate in candidates]
+    which = "a minimal path" if minimal[taken] and not (taken and "threshold" in routing) else "a detour"
+    if known:
+        return f"{which}, because {_by_weight(taken, weights, known, minimal, routing)}"
     name = routing["name"]
     loads = [candidate.queued + candidate.downstream for candidate in candidates]
-    which = "a minimal path" if candidates[taken].path_ns <= candidates[0].path_ns else "a detour"
     least = ", which has the fewest flits queued and downstream" if loads[taken] == min(loads) else ""
     return f"{which}{least}; {name} declares no weights ({registered('routing')[name]['summary']})"
 
 
-def _by_weight(taken: int, weights: Sequence[float], routing: Mapping[str, Any]) -> str:
-    minimal, least = weights[0], min(weight for weight in weights if not math.isnan(weight))
+def _by_weight(
+    taken: int, weights: Sequence[float], known: Sequence[float], minimal: Sequence[bool], routing: Mapping[str, Any]
+) -> str:
+    own, least = weights[taken], min(known)
     if "threshold" in routing:
         detour = min((weight for weight in weights[1:] if not math.isnan(weight)), default=math.inf)
-        sign = ">" if minimal > int(routing["threshold"] * detour) + routing["bias_flits"] else "<="
-        return f"{minimal:g} {sign} int({routing['threshold']:g} x {detour:g}) + {routing['bias_flits']:g} flits"
-    if weights[taken] == least:
+        sign = ">" if weights[0] > int(routing["threshold"] * detour) + routing["bias_flits"] else "<="
+        return f"{weights[0]:g} {sign} int({routing['threshold']:g} x {detour:g}) + {routing['bias_flits']:g} flits"
+    if routing["name"] == "policy":
+        return f"its score is {-own:g}, " + ("the highest" if own == least else f"and a draw excludes {-least:g}")
+    if "q_thld1" not in routing:
+        other = f"the lowest is {least:g}, without the heads of the same cycle and the room downstream"
+        return f"its weight is {own:g}, " + ("the lowest" if own == least else other)
+    if own == least:
         return f"its estimate of {least:g} ns is the lowest"
-    if taken > 0:
-        return f"the routing explores: its estimate is {weights[taken]:g} ns, the lowest {least:g} ns"
-    gain = (minimal - least) / minimal
-    if gain < routing["q_thld1"]:
-        return f"the lowest estimate is {gain:.1%} below {minimal:g} ns, less than q_thld1 ({routing['q_thld1']:.0%})"
-    return f"the port with the lowest estimate, {least:g} ns instead of {minimal:g} ns, is not compared at this router"
+    if not minimal[taken]:
+        return f"the routing explores: its estimate is {own:g} ns, the lowest {least:g} ns"
+    direct = min(weight for weight, nearer in zip(weights, minimal, strict=True) if nearer)
+    if (gain := (direct - least) / direct) < routing["q_thld1"]:
+        return f"the lowest estimate is {gain:.1%} below {direct:g} ns, less than q_thld1 ({routing['q_thld1']:.0%})"
+    return f"the port with the lowest estimate, {least:g} ns instead of {direct:g} ns, is not compared at this router"

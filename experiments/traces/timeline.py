@@ -30,12 +30,8 @@ def of_packets(lives: Sequence[Life], routing: Mapping[str, Any]) -> list[Slice]
             found.append(_slice(track, event.words, event.ns, after.ns - event.ns))
         for event in events:
             if event.candidates:
-                args = {
-                    f"{'taken: ' if one.taken else ''}port {one.port} to router {one.to}, class {one.vc_class}": (
-                        f"{one.queued} queued, {one.downstream} downstream, {one.path_ns:g} ns, weight {one.weight:g}"
-                    )
-                    for one in event.candidates
-                }
+                parts = [(*str(one).partition(": "), one.taken) for one in event.candidates]
+                args = {f"{'taken: ' if taken else ''}{name}": state for name, _, state, taken in parts}
                 args["reason"] = reason(event.candidates, routing)
                 found.append(_slice(track, "decision", event.ns, None, args))
     return found

@@ -97,7 +97,8 @@ static py::dict arrays_of_graph(const GraphPtr& graph) {
   const py::object self = owner_of(*graph);
   return py::dict("first"_a = view(g.first, self), "from"_a = view(g.from, self), "to"_a = view(g.to, self),
                   "reverse"_a = view(g.reverse, self), "terminal_switch"_a = view(g.terminal_switch, self),
-                  "port"_a = view(g.port, self), "terminal_port"_a = view(g.terminal_port, self));
+                  "port"_a = view(g.port, self), "kind"_a = view(g.kind, self),
+                  "terminal_port"_a = view(g.terminal_port, self));
 }
 
 static TablePtr made_by_engine(const GraphPtr& graph, const std::string& engine, const py::dict& params,

@@ -46,6 +46,7 @@ class LinkFrames:
         self._of_port[self._port] = self._entry_of
         self._first_port = first
         self._flit_cycles = np.rint(channels["flit_time_ns"] / simulation.cycle_ns).astype(np.int64)
+        self._classes = [f"class {one['name']}" for one in simulation.classes()]
         self._groups = int(_blocks(group).max()) + 1
         self._terminal_group = _blocks(group)[simulation.terminals()["router"].astype(np.int64)]
         self._flows = Counter[int]()  # sampled packets by entry, group of the source and group of the destination
@@ -86,7 +87,7 @@ class LinkFrames:
         columns = np.tile(self._keys, (len(frames), 1)).astype(np.int32)
         counts = np.concatenate([self._counts[:, :0], *(counts for _, counts, _ in frames)], axis=1)
         samples = np.concatenate([np.empty((2, 0)), *(samples for _, _, samples in frames)], axis=1) / links
-        flits, busy, stall, *of_jobs = counts
+        flits, busy, stall, *parts = counts
         return {
             "begin_ns": (begins * cycle_ns).repeat(entries),
             "end_ns": (ends * cycle_ns).repeat(entries),
@@ -97,7 +98,7 @@ class LinkFrames:
             "stall_share": stall / link_cycles,
             "queue": samples[0].astype(np.float32),
             "uncredited": samples[1].astype(np.float32),
-            **{f"flits.{name}": own for name, own in zip(names, of_jobs, strict=False)},
+            **{f"flits.{name}": own for name, own in zip([*self._classes, *names], parts, strict=False)},
         }
 
     def flows(self) -> dict[str, NDArray[Any]]:
@@ -135,13 +136,15 @@ class LinkFrames:
         """[quantity, entry] counts since the window began, or since cycle 0 without one.
 
         The quantities are flits, cycles in which a link carried a flit, cycles in which a link waited for credits, and
-        the flits of each job, if the core counts them.
+        the flits of each traffic class and each job, if the core counts them.
         """
         ports, now = self._simulation.arrays()["ports"], self._simulation.now
         flits = ports["flits"][self._port].astype(np.int64)
         waiting = np.where(ports["stalled"], now - ports["stalled_since"].astype(np.int64), 0)
         stall = (ports["stall"].astype(np.int64) + waiting)[self._port]
-        quantities = [flits, flits * self._flit_cycles, stall, *self._simulation.blame()["flits"].T]
+        parts = [self._simulation.blame(by_class=True)["flits"].T] if self._classes else []
+        parts.append(self._simulation.blame()["flits"].T)
+        quantities = [flits, flits * self._flit_cycles, stall, *(own for part in parts for own in part)]
         # Rounding keeps differences of sums exact, because the counts are integers.
         return np.rint([self._sums(self._entry_of, one) for one in quantities]).astype(np.int64)
 

@@ -49,14 +49,9 @@ class Loads:
     keys: Columns  # [entries] columns of `LinkFrames.table`
     begin_ns: Floats  # [frames]
     end_ns: Floats  # [frames]
-    values: dict[str, Floats]  # [frames, entries] by quantity, and the utilisation by each job
+    values: dict[str, Floats]  # [frames, entries] by quantity, and the utilisation by each job and class
     failed: Integers  # [cables, 2] places with a failed link between them
     flows: Columns  # as `LinkFrames.flows`
-
-    @property
-    def jobs(self) -> list[str]:
-        """The names of the jobs whose flits are counted."""
-        return [name for name in self.values if name not in QUANTITIES]
 
     def words(self, entry: int) -> str:
         """An entry in words."""
@@ -157,7 +152,7 @@ def draw_loads(loads: Loads, quantity: str = "utilisation", time_ns: float | Non
 
     Args:
         loads: Of the run.
-        quantity: A key of `QUANTITIES`, or the name of a job for its part of the utilisation.
+        quantity: A key of `QUANTITIES`, or a job or class of `values` for its part of the utilisation.
         time_ns: Shows the frame at this time; None: the mean over time.
         title: Above the picture.
     """

@@ -52,7 +52,8 @@ def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  
         hint = f"; did you mean '{close[0]}'?" if close else ""
         raise ConfigError(f"unknown trace format '{format}'{hint}; valid formats: auto, {', '.join(known)}")
     place = Path(path)
-    begins = [begin_of(file) for file in trace_files(place)[:_LOOKED_AT]]
+    outer = sorted(trace_files(place), key=lambda file: len(file.parts))  # a folder may have many files within folders
+    begins = [begin_of(file) for file in outer[:_LOOKED_AT]]
     usable = [reader for reader in known.values() if reader.folders or not place.is_dir()]
     fitting = [reader for reader in usable if any(map(reader.recognises, begins))]
     if len(fitting) == 1:

@@ -10,6 +10,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose
 from flitgym.configs.machine import read_machine
+from flitgym.simcore import ConfigError
 
 TEXT = """
 topology: dragonfly
@@ -95,6 +96,13 @@ def test_a_command_warns_and_convert_shows_the_check(machine: Path, command: Com
         ("vcs: 8", "vcs: many", "switch.vcs: 'many' is no whole number above 0"),
         ("nodes_per_switch: 1", "nodes_per_switch: 1.5", "nodes_per_switch: '1.5' is no whole number above 0"),
         ("ports: 36", "ports: 6", "switch.ports: a switch has 6, but the network needs 7"),
+        ("ports: 36", "ports: 5, links_per_port: {host: 2}", "switch.ports: a switch has 5, but the network needs 6"),
+        ("ports: 36", "ports: 6, links_per_port: {host: 0}", "links_per_port.host: '0' is no whole number above 0"),
+        (
+            "topology: dragonfly\nshape: {routers_per_group: 4, global_ports: 2, groups: 9}",
+            "topology: hyperx\nshape: {widths: [4]}",
+            "global: all links between switches of this network are local",
+        ),
         ("nodes_per_switch: 1\n", "", "nics_per_node needs nodes_per_switch"),
         ("groups: 9", "grups: 9", "topology: unknown key 'grups'; did you mean 'groups'?"),
         ("topology: dragonfly", "topology: fat_tree", "nodes_per_switch: fat_tree has no such number"),
@@ -112,3 +120,24 @@ def test_errors_name_the_key(machine: Path, command: Command, old: str, new: str
     done = command("convert", "my.yaml")
     assert done.returncode == 2, done.stdout
     assert message in done.stderr
+
+
+def test_one_message_has_all_values_without_a_unit(machine: Path) -> None:
+    machine.write_text(TEXT.replace("20m", "20 ft").replace("90ns", "90").replace("vcs: 8", "vcs: 0"))
+    with pytest.raises(ConfigError) as found:
+        read_machine(machine)
+    keys = ("switch.vcs", "cables.global", "switch.latency")
+    assert [line.split(": ")[1] for line in str(found.value).splitlines()] == list(keys)
+
+
+def test_a_nic_lengthens_both_ends_of_a_path(machine: Path) -> None:
+    plain = read_machine(machine).router
+    machine.write_text(TEXT + "nic_latency: 128ns\n")
+    router = read_machine(machine).router
+    assert router["link_latency_ns_host"] == pytest.approx(plain["link_latency_ns_host"] + 128, abs=2.56)
+    assert {key for key in plain if plain[key] != router[key]} == {"link_latency_ns_host"}
+
+
+def test_a_machine_has_one_topology(machine: Path) -> None:
+    with pytest.raises(ConfigError, match="a machine has its own topology"):
+        compose([f"machine={machine}", "topology=torus"])

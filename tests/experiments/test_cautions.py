@@ -68,6 +68,16 @@ def test_copies_are_counted_and_named(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err == ""
 
 
+def test_jobs_that_hardly_overlap_trigger_a_warning() -> None:
+    config = compose(["topology=dragonfly_72", "routing=minimal", "workload=pair"])
+    for finish_ns, words in ((500.0, None), (499.0, "halo3d runs for 40% of the time of fft3d"), (None, None)):
+        jobs = {
+            "fft3d": {"start_ns": 0.0, "finish_ns": 1000.0},
+            "halo3d": {"start_ns": 100.0 if words else 0.0, "finish_ns": finish_ns},
+        }
+        assert str(words or None) in str(cautions(config, {"jobs": jobs, "simulated_ns": 2000.0}).get("overlap"))
+
+
 def test_idle_threads_trigger_a_warning() -> None:
     def said(threads: int, partitions: int, wanted: int = 0) -> str | None:
         config = compose(["routing=minimal", f"run.threads={threads}", f"run.partitions={wanted}"])

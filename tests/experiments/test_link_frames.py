@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from flitgym.configs import compose
+from flitgym.experiments import draw
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import Simulation
@@ -78,6 +79,15 @@ def test_frames_add_up_to_the_run(
     assert links["utilisation"].min() >= 0
     assert links["utilisation"].max() <= 1.02
     assert 0 <= links["stall_share"].min() <= links["stall_share"].max() <= 1
+
+
+def test_the_flits_of_a_class_are_those_of_its_jobs(tmp_path: Path) -> None:
+    _, links, _ = run(tmp_path, *PAIR, "workload.classes={fft3d: high, halo3d: bulk}")
+    assert links["flits.class high"].sum() > 0
+    for name, job in (("high", "fft3d"), ("bulk", "halo3d")):
+        assert np.array_equal(links[f"flits.class {name}"], links[f"flits.{job}"])
+    (file,) = draw.draw([f"result={tmp_path}", "color=class high", f"out={tmp_path / 'high.png'}"])
+    assert file.exists()
 
 
 def test_tables_hold_names_and_indices(tmp_path: Path) -> None:

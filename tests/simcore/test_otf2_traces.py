@@ -43,6 +43,13 @@ class Calls:
         return read_trace(self.path, options=TraceOptions(collective=collective))
 
 
+def test_a_folder_of_many_ranks_is_recognised(tmp_path: Path) -> None:
+    calls = Calls(tmp_path / "t", 40)
+    for rank in range(40):
+        calls.call(rank)
+    assert calls.read().format == "otf2"
+
+
 def test_gaps_are_computation_and_requests_overlap_it(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "t", 2)
     for rank, other in ((0, 1), (1, 0)):

@@ -63,6 +63,9 @@ void log_decision(const Network& net, State& s, Batch& b, u32 j) {
   if (!(s.input_vcs[b.input_vc[i]].front & kWatched)) return;
   const Packet& p = s.packets[packet];
   const u32 to = net.terminal_router[p.destination];
+  float scores[kMostSlots];
+  if (seam.policy.size > 0)
+    policy_scores(net, s, d.observation + std::size_t{j} * seam.width, 1, scores);  // lower weights are better
   for (u32 k = 0; k < d.slot_count[j]; k++) {
     const std::size_t slot = std::size_t{j} * seam.slots + k;
     const u32 local = d.ports[slot], port = net.port(router, local);
@@ -72,8 +75,9 @@ void log_decision(const Network& net, State& s, Batch& b, u32 j) {
     const float rest = middle == kNone ? flight(net, graph, next, to)
                                        : flight(net, graph, next, middle) + flight(net, graph, middle, to);
     const ComponentData* const rule = net.routing ? net.routing.get() : net.relation.get();
-    const double weight =
-        rule ? rule->weight(net, s, packet, router, local, d.classes[slot]) : std::numeric_limits<double>::quiet_NaN();
+    const double weight = seam.policy.size > 0 ? -double{scores[k]}
+                          : rule               ? rule->weight(net, s, packet, router, local, d.classes[slot])
+                                               : std::numeric_limits<double>::quiet_NaN();
     char line[320];
     const int length =
         std::snprintf(line, sizeof line,

@@ -194,4 +194,26 @@ inline Leg lightest_path(const Head& at, const typename T::Rule& rule, const Con
   return best;
 }
 
+// ComponentData::weight of such a routing: the least weight of the paths that begin with this hop at the source.
+template <class T>
+double weight_of_paths(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) {
+  const auto& rule = static_cast<const typename T::Rule&>(*net.relation);
+  const Head at = head_of(net, s, packet, router);
+  double least = std::numeric_limits<double>::quiet_NaN();
+  if (at.packet.hops > 0 || at.arrived()) return least;
+  Congestion congestion(net, s, rule.measure);
+  congestion.begin(router);
+  const u32 h = T::distance(at, router, at.to);
+  T::paths(at, rule, Leg{kUndecided, kNone}, [&](Leg path) {
+    const bool minimal = path.phase == kMinimal;
+    const u32 hops = minimal ? h : T::distance(at, router, path.middle) + T::distance(at, path.middle, at.to);
+    const Hop hop = hop_on<T>(at, rule, congestion, path);
+    if (hop.port != port || hop.vc_class != vc_class) return;
+    const double flits = congestion.of(router, port, vc_class);
+    const double weight = minimal ? rule.minimal(h, flits) : rule.nonminimal(h, hops, flits);
+    if (!(weight >= least)) least = weight;
+  });
+  return least;
+}
+
 }  // namespace flitgym::routing

@@ -37,6 +37,11 @@ inline __attribute__((always_inline)) Head head(const Network& net, State& s, co
   Packet& p = s.packets[b.packet[i]];
   return {net, s, p, b.packet[i], b.router[i], net.terminal_router[p.destination], b.in_port[i], b.in_vc[i], b.now};
 }
+// The same outside a batch, without its input.
+inline Head head_of(const Network& net, State& s, u32 packet, u32 router) {
+  Packet& p = s.packets[packet];
+  return {net, s, p, packet, router, net.terminal_router[p.destination], 0, 0, 0};
+}
 
 // A terminal accepts flits on every VC.
 inline Hop ejection(const Network& net, const Packet& p) { return {net.terminal_port[p.destination], kAnyClass}; }

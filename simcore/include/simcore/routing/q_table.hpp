@@ -25,6 +25,9 @@ struct QRule : ComponentData {
   }
 };
 
+// QRule::row of a table with a row for each destination router.
+inline u32 row_of_router(const Network& net, u32, const Packet& p) { return net.terminal_router[p.destination]; }
+
 // Reads the parameters that all table routings share.
 inline void read_rates(const Params& params, QRule& rule) {
   rule.alpha = params.real("alpha");
@@ -172,6 +175,15 @@ inline bool explores(const Network& net, const State& s, const QRule& rule, cons
 struct QueuedRule : QRule {
   CongestionMeasure measure;
   double queue_weight = 0;
+  // Time that the flits ahead of a packet need, times the weight, in ns.
+  double queue_ns(const Network& net, const State& s, u32 port, u32 vc_class) const {
+    return queue_weight > 0
+               ? queue_weight * measure.of(net, s, port, vc_class) * net.channels[port].flit_cycles * net.cycle_ns
+               : 0;
+  }
+  double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
+    return QRule::weight(net, s, packet, router, port, vc_class) + queue_ns(net, s, net.port(router, port), vc_class);
+  }
 };
 inline void read_queued(const Params& params, const Network& net, QueuedRule& rule) {
   read_rates(params, rule);
@@ -191,10 +203,7 @@ inline Learned prefer(const Head& at, const QueuedRule& rule, const float* row, 
   float least = 0, least_minimal = 0, estimate = kUnreachable;
   for (u32 k = 0; k < offered.count; k++) {
     const u32 port = at.net.port(at.router, offered[k]);
-    const double queue = rule.queue_weight > 0
-                             ? rule.queue_weight * rule.measure.of(at.net, at.s, port, offered.hop[k].vc_class) *
-                                   at.net.channels[port].flit_cycles * at.net.cycle_ns
-                             : 0;
+    const double queue = rule.queue_ns(at.net, at.s, port, offered.hop[k].vc_class);
     const float learned = row[offered[k] - first], value = learned + static_cast<float>(queue);
     estimate = std::min(estimate, learned);
     if (best == kNone || value < least) best = k, least = value;

@@ -13,6 +13,7 @@ struct ChannelGraph {
   std::vector<u32> first;
   std::vector<u32> from, to;  // [channels] switches at the two ends
   std::vector<u16> port;      // [channels] router-local output port
+  std::vector<u8> kind;       // [channels] PortKind: 1 local, 2 global
   std::vector<u32> reverse;   // [channels] the other direction of the same cable
   // [channels] On a torus, a number for the direction and the parallel link; channels of one row with the same number
   // form a ring. Otherwise kNoRing.

@@ -15,7 +15,7 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
   g.switch_names = net.router_names;
   g.terminal_names = net.terminal_names;
   g.damaged = !net.failed_links.empty() || !present.down.empty();
-  claim_memory(u64{net.routers} * net.radix * 22, "topology." + net.topology_name,
+  claim_memory(u64{net.routers} * net.radix * 23, "topology." + net.topology_name,
                "the channels of " + std::to_string(net.routers) + " switches");
   g.first.assign(1, 0);
   g.channel_at.assign(std::size_t{net.routers} * net.radix, kNone);
@@ -28,6 +28,7 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
       g.from.push_back(s);
       g.to.push_back(net.next_router(p));
       g.port.push_back(static_cast<u16>(k));
+      g.kind.push_back(static_cast<u8>(net.channels[p].kind));
     }
     g.first.push_back(static_cast<u32>(g.from.size()));
   }

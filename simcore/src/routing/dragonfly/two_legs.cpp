@@ -16,8 +16,8 @@ namespace flitgym::routing::dragonfly {
 
 double UgalRule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
   const Dragonfly& df = as_dragonfly(net);
-  Packet& p = s.packets[packet];
-  const Head at{net, s, p, packet, router, net.terminal_router[p.destination], 0, 0, 0};
+  const Head at = head_of(net, s, packet, router);
+  const Packet& p = at.packet;
   const u32 from = df.group(net.terminal_router[p.source]), to = df.group(at.to);
   const bool again = p.hops > 0, detours = vc_class == detour_class;  // PAR keeps its intermediate
   for (u32 k = 0; k < (again ? 1 : candidates); k++) {

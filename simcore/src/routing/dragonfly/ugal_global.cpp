@@ -3,9 +3,26 @@
 // sees the queues of every channel of both paths.
 #include "routing/dragonfly/ugal_global.hpp"
 
+namespace flitgym::routing::dragonfly {
+
+using OraclePaths = Legs<false, LegClasses{0, 1, 1, 1, 2}>;
+
+double OracleRule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
+  const Head at = head_of(net, s, packet, router);
+  if (vc_class != detour_class) return seen_on_minimal_path(net, s, *this, at.packet, router);
+  double least = ComponentData::weight(net, s, packet, router, port, vc_class);
+  OraclePaths::detours(at, *this, [&](const Leg& leg) {
+    const double seen = seen_through(net, s, *this, at.packet, router, leg.middle);
+    if (port == port_to<false>(at, leg.middle) && !(seen >= least)) least = seen;
+  });
+  return least;
+}
+
+}  // namespace flitgym::routing::dragonfly
+
 namespace flitgym::routing::dragonfly::ugal_global {
 
-struct Oracle : Legs<false, LegClasses{0, 1, 1, 1, 2}> {
+struct Oracle : OraclePaths {
   using Rule = OracleRule;
   static Leg decide(const Head& at, const Rule& rule, const Congestion&, const Leg& now) {
     Leg best{kMinimal, now.middle};

@@ -7,6 +7,7 @@ namespace flitgym::routing::dragonfly {
 
 struct OracleRule : UgalRule {
   bool whole_path = false;
+  double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
 };
 
 struct Seen {

@@ -58,6 +58,11 @@ static void initialise(const Network& net, State& s) {
 
 static RoutingFacts setup(const Params& params, Network& net, QueuedRule& rule) {
   read_queued(params, net, rule);
+  rule.row = [](const Network& network, u32 router, const Packet& p) {
+    const DragonflyPlus& df = as_dragonfly_plus(network);
+    const u32 to = df.group(network.terminal_router[p.destination]);
+    return df.group(router) == to ? kNone : to;
+  };
   shape_table(net, rule, as_dragonfly_plus(net).g, "q_adaptive: destination group x non-terminal port", initialise);
   return {kClasses, kMostHops};
 }

@@ -47,6 +47,7 @@ static RoutingFacts setup_paths(const Params& params, Network& net, QAdaptive::R
 }
 static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   read_queued(params, net, rule);
+  rule.row = row_of_router;
   need_estimates(net);
   shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
   return setup_paths(params, net, rule);

@@ -63,6 +63,7 @@ static void initialise(const Network& net, State& s) {
 
 static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_rates(params, rule);
+  rule.row = row_of_router;
   rule.max_hops = params.count("max_hops");
   shape_table(net, rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
   need_estimates(net);

@@ -24,6 +24,10 @@ struct Legs {
     u32 candidates = 1;
     bool always = false;
     Kept<u32> intermediate;
+    double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
+      return always ? Weights::weight(net, s, packet, router, port, vc_class)
+                    : weight_of_paths<Legs>(net, s, packet, router, port, vc_class);
+    }
   };
   static bool decides(const Head& at) { return at.packet.phase == kUndecided && !at.arrived(); }
   static u32 distance(const Head& at, u32 from, u32 to) {

@@ -65,7 +65,15 @@ static Shortest shortest(const Head& at, const Congestion& congestion, u32 k, bo
   return {best.pick(draw(at.net.seed, route_draw(at.net, at.packet, 15), k)).port, best.weight()};
 }
 
-static Hop select(const Head& at, const WeightRule& rule, const Congestion& congestion) {
+// Only the source router compares weights.
+struct Rule : WeightRule {
+  double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
+    return s.packets[packet].hops > 0 ? ComponentData::weight(net, s, packet, router, port, vc_class)
+                                      : WeightRule::weight(net, s, packet, router, port, vc_class);
+  }
+};
+
+static Hop select(const Head& at, const Rule& rule, const Congestion& congestion) {
   const HyperX& hx = as_hyperx(at.net);
   const u64 difference = hx.difference(at.router, at.to);
   const u32 k = hx.first_unaligned(difference), direct = hx.dor_port(at.router, at.to, at.packet);
@@ -96,7 +104,7 @@ static void take(const Head& at, const Hop& hop) {
 }
 
 static void route(const Network& net, State& s, Batch& b) {
-  const auto& rule = static_cast<const WeightRule&>(*net.relation);
+  const auto& rule = static_cast<const Rule&>(*net.relation);
   route_by_congestion(net, s, b, rule.measure, [&](const Head& at, const Congestion& congestion) {
     const Hop hop = select(at, rule, congestion);
     take(at, hop);
@@ -104,7 +112,7 @@ static void route(const Network& net, State& s, Batch& b) {
   });
 }
 
-static RoutingFacts setup(const Params& params, Network& net, WeightRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   read_weight(params, net, rule, false);
   return weighing({2, 2 * as_hyperx(net).dimensions}, rule);
 }

@@ -73,6 +73,15 @@ inline void offer_reach(const Where& at, const Reach& reach, Out&& out) {
 struct WeightRule : Weights {
   CongestionMeasure measure;
   PortLanes lanes;  // used while Network::sensed is kept
+  double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
+    const Head at = head_of(net, s, packet, router);
+    const HyperX& hx = as_hyperx(net);
+    const u32 h = hx.distance(hx.difference(router, at.to)), next = net.next_router(net.port(router, port));
+    Congestion congestion(net, s, measure);
+    congestion.begin(router);
+    const double flits = congestion.of(router, port, vc_class);
+    return hx.distance(hx.difference(next, at.to)) < h ? minimal(h, flits) : nonminimal(h, h + 1, flits);
+  }
 };
 // Counts a product and a sum per candidate, although only deroutes need the sum, and the comparisons for the least
 // weight.
@@ -111,7 +120,7 @@ inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
 inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {
   rule.congestion_bias = params.real("congestion_bias_flits");
   rule.bias = params.real("bias_flits");
-  rule.normalized = chooses_hops && params.text("detour_hops") == "normalized";
+  rule.normalized = !chooses_hops || params.text("detour_hops") == "normalized";
   rule.measure = measure_of(params, net);
   see_ports(net, rule);
 }

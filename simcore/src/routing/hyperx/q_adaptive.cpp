@@ -47,7 +47,7 @@ struct Paths {
 struct QAdaptive : Paths {
   struct Rule : QueuedRule {
     std::vector<u32> first_row;  // [L]
-    u32 row(const HyperX& hx, u32 k, u32 to) const { return first_row[k] + hx.coordinate(to, k); }
+    u32 row_in(const HyperX& hx, u32 k, u32 to) const { return first_row[k] + hx.coordinate(to, k); }
   };
   // Feedback to the upstream router, about the dimension of the last hop.
   static void begin(const Head& at, const Rule& rule) {
@@ -57,12 +57,12 @@ struct QAdaptive : Paths {
     const bool from_link = k != HyperX::kNoDimension;
     detail.value = from_link ? 0.0f : -1.0f;
     detail.arrived = at.now;
-    if (from_link) detail.row = rule.row(hx, k, at.to);
+    if (from_link) detail.row = rule.row_in(hx, k, at.to);
   }
   static u32 select(const Head& at, const Rule& rule, const Congestion&, const Offered<bool>& offered) {
     const HyperX& hx = as_hyperx(at.net);
     const u32 k = hx.dimension_of_port[offered[0]];
-    const float* const row = rule.table.row(at.s, at.router, rule.row(hx, k, at.to));
+    const float* const row = rule.table.row(at.s, at.router, rule.row_in(hx, k, at.to));
     if (offered.hop[0].vc_class == 1) {  // after a deroute
       at.s.details[at.id].value = row[offered[0] - hx.terminals];
       return 0;
@@ -89,6 +89,12 @@ static void initialise(const Network& net, State& s) {
 static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& rule) {
   const HyperX& hx = as_hyperx(net);
   read_queued(params, net, rule);
+  rule.row = [](const Network& network, u32 router, const Packet& p) {
+    const HyperX& own = as_hyperx(network);
+    const u32 to = network.terminal_router[p.destination];
+    return static_cast<const QAdaptive::Rule&>(*network.routing)
+        .row_in(own, own.first_unaligned(own.difference(router, to)), to);
+  };
   u32 rows = 0;
   for (u32 k = 0; k < hx.dimensions; k++) {
     rule.first_row.push_back(rows);

@@ -13,6 +13,7 @@ namespace flitgym::routing::hyperx::two_legs {
 struct LegsRule : WeightRule {
   u32 candidates = 1;
   Kept<u32> intermediate;
+  double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
 };
 
 template <bool kAlways>
@@ -43,6 +44,10 @@ struct Legs {
     return kAlways || at.arrived() ? first_path<Legs>(at, rule, now) : lightest_path<Legs>(at, rule, congestion, now);
   }
 };
+
+double LegsRule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
+  return weight_of_paths<Legs<false>>(net, s, packet, router, port, vc_class);
+}
 
 static RoutingFacts setup_valiant(const Params&, Network& net, LegsRule& rule) {
   rule.intermediate = declare_intermediate(net);
