@@ -30,6 +30,7 @@ def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str,
         `foreign_policy`: a policy file was trained on another kind of network.
         `rounding`: a time is no multiple of `router.cycle_ns`, so the run has another one.
         `scale`: a job keeps more of its iterations than `scale` says, since at least one remains.
+        `long_iterations`: a single iteration of jobs of a queue exceeds the run time of the log.
     """
     found = {
         "cold_table": cold_table(config),
@@ -41,6 +42,7 @@ def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str,
         "foreign_policy": foreign_policy(config["routing"], config["topology"]["name"]),
         "rounding": _rounding(numbers),
         "scale": _scale(numbers),
+        "long_iterations": _long_iterations(numbers),
     }
     return {kind: text for kind, text in found.items() if text is not None}
 
@@ -110,6 +112,16 @@ def _scale(numbers: Mapping[str, Any]) -> str | None:
     if not longer:
         return None
     return f"{', '.join(longer)}, since at least one remains; workload.size_scale shortens its messages"
+
+
+def _long_iterations(numbers: Mapping[str, Any]) -> str | None:
+    longer = numbers.get("queue", {}).get("jobs_longer", 0)
+    if not longer:
+        return None
+    return (
+        f"workload.motifs: {longer} jobs take more than twice their run time of the log, since an iteration is longer; "
+        "use another motif, a smaller workload.size_scale or a larger workload.time_scale"
+    )
 
 
 def _replaced(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:
