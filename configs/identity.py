@@ -38,7 +38,7 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     if failures:
         sections["failures"] = failures
     if controls(config):
-        sections["congestion_control"] = plain_of(config["congestion_control"])
+        sections["congestion_control"] = without_empty(config["congestion_control"])
     if has_workload(config):
         jobs = core_workload(plain_of(config["workload"]), sections, failures)
         return {**sections, "workload": jobs}
@@ -82,7 +82,7 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     if failures:
         identity["failures"] = {"seed": config["seed"], **failures} if draws_failures(failures) else failures
     if controls(config):
-        identity["congestion_control"] = plain_of(config["congestion_control"])
+        identity["congestion_control"] = without_empty(config["congestion_control"])
     if has_workload(config):
         identity["workload"] = workload_identity(plain_of(config["workload"]))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
@@ -197,9 +197,10 @@ def _traffic_label(traffic: Mapping[Any, Any]) -> str:
 
 
 def without_empty(node: Any) -> Any:
-    """Plain values of a section, without an empty mapping of traffic classes, which older results lack."""
+    """Plain values of a section, without keys that are off and that older results lack."""
     plain = plain_of(node)
-    return {k: v for k, v in plain.items() if k != "classes" or v} if isinstance(plain, dict) else plain
+    off = ("classes", "ack_bytes")
+    return {k: v for k, v in plain.items() if k not in off or v} if isinstance(plain, dict) else plain
 
 
 def plain_of(node: Any) -> Any:

@@ -45,7 +45,7 @@ def queue_jobs(section: Section, available: int, sections: Section, parameters: 
         ConfigError: a line of the log is wrong, or a job is larger than the network.
     """
     _check(section)
-    requests = list(_logged(section) if section["file"] else _drawn(section, available, sections["seed"]))
+    requests = requests_of(section, available, sections["seed"])
     if not requests:
         raise ConfigError(f"workload.file: {section['file']} has no job with a run time and processors")
     if len(requests) > _MOST:
@@ -53,6 +53,11 @@ def queue_jobs(section: Section, available: int, sections: Section, parameters: 
     generator = random.Random(f"{sections['seed']} motifs")
     motifs = [generator.choice(section["motifs"]) for _ in requests]
     return [_job(*each, section, available, sections, parameters) for each in zip(requests, motifs, strict=True)]
+
+
+def requests_of(section: Section, available: int, seed: int) -> list[Request]:
+    """The jobs as the log gives them, or as they are drawn."""
+    return list(_logged(section) if section["file"] else _drawn(section, available, seed))
 
 
 def _job(
@@ -135,7 +140,7 @@ def _drawn(section: Section, available: int, seed: int) -> Iterator[Request]:
 def _logged(section: Section) -> Iterator[Request]:
     first: float | None = None
     before, taken, left_out = 0.0, 0, section["skip"]
-    scale = section["time_scale"]
+    scale, names = section["time_scale"], set[str]()
     for number, line in enumerate(read_plain(section["file"]).decode("utf-8", "replace").splitlines(), 1):
         words, place = line.partition(";")[0].split(), f"workload.file: {section['file']}:{number}"
         if not words:
@@ -165,4 +170,7 @@ def _logged(section: Section) -> Iterator[Request]:
         expected = values[_EXPECTED] if values[_EXPECTED] > 0 else run * section["estimate_factor"]
         ranks = math.ceil(processors * section["ranks_per_processor"])
         name, since = f"job{values[_NUMBER]:.0f}", submit - first
+        if name in names:
+            raise ConfigError(f"{place}: the job number {values[_NUMBER]:.0f} is that of an earlier line")
+        names.add(name)
         yield Request(name, since * scale, run * scale, expected * scale, ranks, place)

@@ -133,8 +133,8 @@ FIELDS: list[tuple[str, str]] = [
         "queue",
         "with `workload.scheduler`, over the finished jobs: `makespan_ns` from the first submission to the last end, "
         "`utilisation` (rank time of the jobs / places for ranks / makespan), `jobs_per_ms`, mean and 95th percentile "
-        "of `wait_ns`, `slowdown` and `bounded_slowdown`, and `fragmentation_mean`, the mean of `groups` / "
-        "`groups_least`",
+        "of `wait_ns`, `slowdown` and `bounded_slowdown`, `fragmentation_mean`, the mean of `groups` / `groups_least`, "
+        "and `jobs_longer`, the number of jobs that take more than twice the run time of the log",
     ),
     ("system_throughput_gb_per_ms", "bytes received by all jobs over the time from the first start to the last finish"),
 ]

@@ -32,6 +32,7 @@ def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str,
         `rounding`: a time is no multiple of `router.cycle_ns`, so the run has another one.
         `scale`: a job keeps more of its iterations than `scale` says, since at least one remains.
         `overlap`: the background of a pair runs for less than half of the target's time.
+        `long_iterations`: a single iteration of jobs of a queue exceeds the run time of the log.
     """
     found = {
         "cold_table": cold_table(config),
@@ -44,6 +45,7 @@ def cautions(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str,
         "rounding": _rounding(numbers),
         "scale": _scale(numbers),
         "overlap": _overlap(config, numbers),
+        "long_iterations": _long_iterations(numbers),
     }
     return {kind: text for kind, text in found.items() if text is not None}
 
@@ -126,6 +128,16 @@ def _overlap(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | Non
     if end <= begin or (part := both / (end - begin)) >= _LEAST_OVERLAP:
         return None
     return f"{background} runs for {part:.0%} of the time of {target}; give it more iterations, or {target} fewer"
+
+
+def _long_iterations(numbers: Mapping[str, Any]) -> str | None:
+    longer = numbers.get("queue", {}).get("jobs_longer", 0)
+    if not longer:
+        return None
+    return (
+        f"workload.motifs: {longer} jobs take more than twice their run time of the log, since an iteration is longer; "
+        "use another motif, a smaller workload.size_scale or a larger workload.time_scale"
+    )
 
 
 def _replaced(config: Mapping[str, Any], numbers: Mapping[str, Any]) -> str | None:

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...configs import core_sections
-from ...configs.queue import iteration_times
+from ...configs.queue import iteration_times, requests_of
 from ...simcore import Simulation
 
+_LONGER = 2  # times the run time of the log; rounding to whole iterations leaves at most 1.5
 _COLUMNS = (
     *("submit_ns", "start_ns", "finish_ns", "wait_ns", "run_ns", "alone_ns", "slowdown", "bounded_slowdown"),
     *("ranks", "groups", "groups_least"),
@@ -21,7 +22,13 @@ def queue_numbers(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Complete the fields of the jobs. Returns the sums for `result.json`, and the table `queue`."""
     workload = config["workload"]
-    alone = alone_times(config) if workload["name"] == "queue" else {}
+    alone, longer = {}, 0
+    per_node = workload["ranks_per_node"]
+    places = simulation.facts()["terminals"] // (workload["nics_per_node"] or per_node) * per_node
+    if workload["name"] == "queue":
+        alone = alone_times(config)
+        requests = requests_of(workload, places, config["seed"])
+        longer = sum(alone[request.name] > _LONGER * request.run_ns for request in requests)
     bound = workload.get("slowdown_bound_ns", 0)
     for name, job in jobs.items():
         start, finish = job["start_ns"], job["finish_ns"]
@@ -32,11 +39,9 @@ def queue_numbers(
         job["bounded_slowdown"] = None if not run else max(1.0, (job["wait_ns"] + run) / max(run, bound))
     table = {key: np.array([job[key] for job in jobs.values()], dtype=float) for key in _COLUMNS}
     done = np.isfinite(table["run_ns"])
-    sums: dict[str, Any] = {"jobs": len(jobs), "jobs_finished": int(done.sum())}
+    sums: dict[str, Any] = {"jobs": len(jobs), "jobs_finished": int(done.sum()), "jobs_longer": longer}
     if done.any():
         began, ended = table["submit_ns"].min(), table["finish_ns"][done].max()
-        per_node = workload["ranks_per_node"]
-        places = simulation.facts()["terminals"] // (workload["nics_per_node"] or per_node) * per_node
         sums["makespan_ns"] = float(ended - began)
         sums["jobs_per_ms"] = float(done.sum() / (ended - began) * 1e6)
         sums["utilisation"] = float((table["ranks"] * table["run_ns"])[done].sum() / (places * (ended - began)))

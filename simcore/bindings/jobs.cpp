@@ -34,13 +34,15 @@ static std::vector<RankRow> ranks_of(const Workload& w, const State& s, const Jo
   return rows;
 }
 
-// The groups that a job uses, and the least number of groups with as many nodes.
+// The groups that a job uses, and the least number of groups with as many nodes. The NICs of a node may be in several
+// groups; the first one counts.
 static std::pair<u32, u32> groups_of(const Network& net, const Workload& w, const State& s, const Job& job) {
+  const auto group = [&](u32 node) { return net.router_group[net.terminal_router[w.nodes.first_terminal(node)]]; };
   std::vector<u32> size(net.groups, 0);
-  for (u32 n = 0; n < w.nodes.count; n++) size[net.router_group[net.terminal_router[w.nodes.first_terminal(n)]]]++;
+  for (u32 n = 0; n < w.nodes.count; n++) size[group(n)]++;
   std::set<u32> used;
   for (u32 r = job.first_rank; r < job.first_rank + job.ranks; r++)
-    used.insert(net.router_group[net.terminal_router[workload::terminal_of(w, s, r)]]);
+    used.insert(group(w.nodes.of_terminal[workload::terminal_of(w, s, r)]));
   std::sort(size.rbegin(), size.rend());
   u32 least = 0;
   for (u64 room = 0; room < job.ranks; least++) room += u64{size[least]} * w.nodes.ranks;

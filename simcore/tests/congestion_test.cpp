@@ -67,19 +67,61 @@ double jain(const std::vector<double>& x) {
   return sum(x) * sum(x) / (static_cast<double>(x.size()) * squares);
 }
 
-// A window of w flits gives w flits per round trip, and the link's rate from the bandwidth-delay product on.
+Values awake() { return merge(sc22(), {{"output_wake_flits", 0}}); }  // a busy NIC needs no wake-up time
+
+// A window of w flits gives w flits per round trip, and the link's rate from the bandwidth-delay product on. The round
+// trip contains the flits of an acknowledgement that is a packet.
 TEST(a_window_gives_its_flits_per_round_trip) {
-  for (const i64 packets : {1, 5, 10}) {
-    Simulation sim(flows("window", {8}, {{"window_bytes", bytes_of(packets * kFlits)}},
-                         merge(sc22(), {{"output_wake_flits", 0}})));  // a busy NIC needs no wake-up time
+  for (const i64 packets : {1, 5, 10})
+    for (const i64 ack : {0, 1, 3}) {
+      Simulation sim(
+          flows("window", {8}, {{"window_bytes", bytes_of(packets * kFlits)}, {"ack_bytes", bytes_of(ack)}}, awake()));
+      const Network& net = sim.network();
+      const u32 trip = idle_cycles(net, *net.graphs[0], 8, 0) + idle_cycles(net, *net.graphs[0], 0, 8) +
+                       (kFlits - 1 + (ack ? static_cast<u32>(ack) - 1 : 0)) * net.flit_cycles_host;
+      sim.run(20 * trip);
+      const u32 before = static_cast<u32>(delivered(sim, 8));
+      sim.run(50 * trip);
+      CHECK_EQ(delivered(sim, 8) - before, u64(50 * packets * kFlits));
+    }
+}
+
+// On an idle way back, acknowledgements of one flit change no statistic but the flits on channels: a flit per packet.
+TEST(acknowledgements_are_no_delivered_traffic) {
+  std::map<std::string, double> free, packets;
+  for (const i64 ack : {0, 1}) {
+    Simulation sim(flows("swift", {8}, {{"ack_bytes", bytes_of(ack)}}, awake()));
     const Network& net = sim.network();
-    const u32 trip = idle_cycles(net, *net.graphs[0], 8, 0) + idle_cycles(net, *net.graphs[0], 0, 8) +
-                     (kFlits - 1) * net.flit_cycles_host;
-    sim.run(20 * trip);
-    const u32 before = static_cast<u32>(delivered(sim, 8));
-    sim.run(50 * trip);
-    CHECK_EQ(delivered(sim, 8) - before, u64(50 * packets * kFlits));
+    sim.run(4 * net.control->round_trip);
+    sim.begin_window();
+    sim.run(10'000 * kFlits * net.flit_cycles_host);
+    (ack ? packets : free) = statistics(net, sim.state());
+    CHECK_EQ(sim.state().ports[net.nic(0)].flits, u64(ack) * 10'000);
+    CHECK_EQ(sim.state().ports[net.nic(8)].flits, u64{10'000 * kFlits});
   }
+  CHECK_EQ(packets.at("flit_hops") - free.at("flit_hops"), 10'000.0 * 2);
+  packets["flit_hops"] = free["flit_hops"];
+  CHECK(packets == free);
+  CHECK_THROWS(ConfigError, build(flows("swift", {8}, {{"ack_bytes", bytes_of(kFlits + 1)}})), "ack_bytes: 640",
+               "512 bytes");
+}
+
+// Acknowledgements wait behind the data of their NIC, so Swift measures a longer round trip.
+TEST(acknowledgements_queue_behind_data) {
+  std::vector<double> trips;
+  for (const i64 ack : {0, 1}) {
+    Config c = flows("swift", {8, 0}, {{"ack_bytes", bytes_of(ack)}}, awake());
+    c.traffic.values["destinations"] = std::vector<double>{0, 8};
+    Simulation sim(c);
+    double sum = 0;
+    sim.run(20 * sim.network().control->round_trip);
+    for (u32 k = 0; k < 100; k++) {
+      sim.run(sim.network().control->round_trip / 3);
+      sum += static_cast<double>(sim.state().sender_flows[std::size_t{8} * sim.network().control->flows].target) / 100;
+    }
+    trips.push_back(sum);
+  }
+  CHECK_FOR(trips[1] > trips[0] + 10, std::to_string(trips[0]) + " " + std::to_string(trips[1]));
 }
 
 TEST(a_single_flow_reaches_the_rate_of_its_link) {
@@ -98,9 +140,9 @@ Values long_links() { return merge(sc22(), {{"link_latency_ns_local", 300.0}, {"
 // The flits in the network are those on the way, at most a bandwidth-delay product, and those in queues.
 TEST(flows_into_one_port_share_it) {
   for (const std::string& control : kControls)
-    for (const u32 n : {2u, 8u, 16u}) {
+    for (const auto& [n, ack] : {std::pair{2u, i64{0}}, {8u, i64{0}}, {16u, i64{0}}, {8u, bytes_of(1)}}) {
       const auto sources = sources_of(n);
-      Simulation sim(flows(control, sources, {}, long_links()));
+      Simulation sim(flows(control, sources, {{"ack_bytes", ack}}, long_links()));
       const Control& c = *sim.network().control;
       sim.run(100 * c.round_trip);
       u64 most = 0;
@@ -148,9 +190,9 @@ TEST(shares_converge_after_a_join_and_a_leave) {
 // Every packet is acknowledged once, and a snapshot in between changes nothing.
 TEST(acknowledgements_are_conserved) {
   for (const std::string& control : kControls)
-    for (const std::string routing : {"par", "valiant_router"}) {
+    for (const auto& [routing, ack] : {std::pair{"par", 0}, {"valiant_router", 0}, {"valiant_router", 30}}) {
       Config c = config(small_network(), hpdc21(), {routing, {}}, {"hotspot", {{"load", 0.6}, {"hot_terminals", 2}}});
-      c.congestion_control = {control, {{"flows", 20}}};
+      c.congestion_control = {control, {{"flows", 20}, {"ack_bytes", i64{ack}}}};
       Simulation sim(c), other(c);
       for (u32 k = 0; k < 40; k++) {
         sim.run(100);
@@ -169,7 +211,8 @@ TEST(acknowledgements_are_conserved) {
     }
 }
 
-// Jobs end, also those whose NICs hold transfers to several destinations.
+// Jobs end, also those whose NICs hold transfers to several destinations, or whose acknowledgements are packets of the
+// highest class.
 TEST(jobs_end_under_every_control) {
   for (const std::string& control : kControls)
     for (const std::string order : {"message", "packet"}) {
@@ -177,8 +220,13 @@ TEST(jobs_end_under_every_control) {
           {motif("ur", {{"ranks", 40}, {"scale", 0.002}}), motif("halo3d", {{"ranks", 27}, {"scale", 0.002}})},
           {{"nic_order", order}}, small_network(), "par");
       c.congestion_control = {control, {}};
+      if (order == "packet") {
+        c.congestion_control.values["ack_bytes"] = i64{30};
+        c.workload.classes = {{"ur", "high"}};
+      }
       Simulation sim(c);
       finish(sim);
+      sim.check_conservation();
       for (const JobTotals& job : job_sums(sim.state())) {
         CHECK_EQ(job.messages_sent, job.messages_received);
         CHECK_EQ(job.bytes_sent, job.bytes_received);

@@ -84,6 +84,8 @@ std::vector<Case> cases() {
   shared.classes = {{"high", {{"priority", 1}}}, {"low", {{"share", 0.1}, {"limit", 0.7}}}};
   shared.workload.classes = {{"control", "high"}, {"ur", "low"}, {"below_5000", "high"}};
   all.push_back({"classes of messages", shared});
+  shared.congestion_control = {"slingshot", {{"ack_bytes", 30}}};
+  all.push_back({"classes of messages and acknowledgements", shared});
   const auto queued = [](JobSection job, double start) {
     job.name += std::to_string(static_cast<int>(start));
     return job.motif.values = merge(job.motif.values, {{"start_ns", start}, {"estimate_ns", 4000.0}}), job;

@@ -57,6 +57,8 @@ std::vector<Case> cases() {
     Config held = config(small_network(), merge(hpdc21(), {{"source_backlog", "kept"}}), {"par", {}}, hot);
     held.congestion_control = {control, {{"flows", 20}}};
     add(std::string("dragonfly with ") + control, held);
+    held.congestion_control.values["ack_bytes"] = i64{30};
+    add(std::string("dragonfly with acknowledgements in packets of ") + control, held);
   }
   for (const auto& [router, values] : {std::pair{"input_queued", input_queued()}, {"sc22", packet_crossbar(sc22())}}) {
     Config shared = config(small_network(), values, {"par", {}}, mixed_sizes);

@@ -55,6 +55,11 @@ def test_schedules_of_a_log(command: Command, tmp_path: Path, scheduler: str, st
     assert queue["fragmentation_mean"] == pytest.approx(np.mean(column["groups"] / column["groups_least"]))
 
 
+def test_an_iteration_longer_than_the_run_times_is_said(command: Command) -> None:
+    done = command("simulate", *QUEUE, "workload.time_scale=1000")
+    assert "4 jobs take more than twice their run time of the log" in done.stderr
+
+
 def test_a_part_of_a_log() -> None:
     jobs = jobs_of(*QUEUE, "workload.skip=1", "workload.count=2", "workload.ranks_per_processor=0.1")
     assert [(job["name"], job["ranks"], job["start_ns"]) for job in jobs] == [("job2", 6, 0), ("job3", 2, 100_000)]
@@ -94,6 +99,7 @@ LINE = "{} {} -1 10 {} -1 -1 4 10 -1 1 1 1 1 1 -1 -1 -1\n"
     [
         (LINE.format(1, 0, 80), ("log.swf:2: job job1 needs 80 ranks", "room for 72")),
         (LINE.format(1, 9, 4) + LINE.format(2, 8, 4), ("log.swf:3: the submit time 8 is before",)),
+        (LINE.format(7, 0, 4) * 2, ("log.swf:3: the job number 7 is that of an earlier line",)),
         ("1 0 -1 10\n", ("log.swf:2: 4 numbers, but the Standard",)),
         (LINE.format("x", 0, 4), ("log.swf:2:", "not a number")),
         (LINE.format(1, 0, "nan"), ("log.swf:2:", "not a number")),

@@ -1,6 +1,6 @@
 // Congestion control: a NIC decides when its packets may enter the network. Routers may mark packets that meet a long
-// queue. The receiver acknowledges each packet, and the acknowledgement takes the time of an idle path back to the
-// source and no bandwidth.
+// queue. The receiver acknowledges each packet. The acknowledgement takes the time of an idle path back to the source
+// and no bandwidth, or is itself a packet.
 #pragma once
 
 #include "simcore/registry.hpp"
@@ -34,6 +34,9 @@ struct Control {
   SenderFlow first = {};      // a flow at the beginning
   u32 flows = 1;              // of a source
   u32 packet = 1;             // flits of the largest packet
+  u32 ack_flits = 0;          // flits of an acknowledgement; 0: it is no packet
+  u32 ack_class = 0;          // traffic class of acknowledgements
+  Kept<u32> acks;             // [packet pool] the Acknowledgement that a packet carries; without flits: none
   u32 round_trip = 1;         // cycles of the longest path there and back without queueing
   u32 longest_return = 1;     // cycles of the longest way of an acknowledgement
   float product = 1;          // bandwidth-delay product of `round_trip`, flits
@@ -60,6 +63,7 @@ inline SenderFlow& flow_of(const Network& net, State& s, u32 source, u32 destina
 // ---- src/core/control.cpp ----
 
 ParamSpec flows_param();   // Control::flows
+ParamSpec ack_param();     // Control::ack_flits
 ParamSpec window_param();  // Control::first.window
 ParamSpec mark_param();    // Control::mark_flits
 // Read these parameters. Throw ConfigError if a window is smaller than a packet, or a mark would never be set.

@@ -17,9 +17,11 @@ static_assert(sizeof(SenderFlow) == 32);
 
 struct Acknowledgement {
   u32 source, destination;  // of the acknowledged packet
-  u32 delay, idle;  // cycles from the acceptance by the NIC to the return of the acknowledgement; without queueing
-  u32 grant;        // flits that the receiver lets the source have in flight
-  u16 flits;        // 0: a notice of a router, which acknowledges nothing
+  // Cycles from the acceptance by the NIC to the return of the acknowledgement; without queueing. In a packet: cycle of
+  // this acceptance; cycles without queueing up to the receiver.
+  u32 delay, idle;
+  u32 grant;  // flits that the receiver lets the source have in flight
+  u16 flits;  // 0: a notice of a router, which acknowledges nothing
   u16 marked;
 };
 static_assert(sizeof(Acknowledgement) == 24);

@@ -458,7 +458,8 @@ struct alignas(64) Workspace {
   std::vector<u32> ids, routes;
   std::vector<u32> again;  // [router ports] input VCs whose next packet comes to the front; one per granted output
   std::vector<FlitEvent> tails;
-  std::vector<Acknowledgement> acknowledgements;
+  std::vector<Acknowledgement> acknowledgements;  // that have come back in this cycle
+  std::vector<u32> answered;                      // delivered packets that become acknowledgements in this cycle
   bool verify_choices = false;  // verify before they are applied, because the state or a table came from a user
   struct Starting {             // an operation whose start lets other operations start
     u32 op, edge;

@@ -43,7 +43,7 @@ const Register<ControlSpec> entry({
     .name = "dctcp",
     .summary = "a window that shrinks with the part of marked packets (DCTCP)",
     .params = {window_param(), mark_param(), real("gain", 1.0 / 16, 1e-6, 1, "", "weight of the newest part (g)"),
-               flows_param()},
+               flows_param(), ack_param()},
     .setup = setup,
     .acknowledged = acknowledged,
 });

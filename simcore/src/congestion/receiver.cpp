@@ -70,7 +70,7 @@ const Register<ControlSpec> entry({
     .params = {window_param(),
                integer("total_bytes", 0, 0, 1 << 30, "bytes",
                        "bytes in flight to a receiver; 0 = bandwidth-delay product of the longest path"),
-               flows_param()},
+               flows_param(), ack_param()},
     .setup = setup,
     .acknowledged = acknowledged,
     .grant = grant,

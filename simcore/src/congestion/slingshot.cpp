@@ -37,7 +37,7 @@ const Register<ControlSpec> entry({
     .name = "slingshot",
     .summary = "the router at a congested port to a terminal slows only the flows to it (after Slingshot)",
     .params = {window_param(), mark_param(), real("cut", 0.5, 0.01, 0.99, "", "part of the window that a mark cuts"),
-               flows_param()},
+               flows_param(), ack_param()},
     .setup = setup,
     .acknowledged = acknowledged,
 });

@@ -9,7 +9,7 @@ static void setup(const Params& params, Network& net, Control& control) { read_w
 const Register<ControlSpec> entry({
     .name = "window",
     .summary = "a fixed number of bytes in flight per flow",
-    .params = {window_param(), flows_param()},
+    .params = {window_param(), flows_param(), ack_param()},
     .setup = setup,
 });
 

@@ -3,8 +3,10 @@
 
 #include <cmath>
 
+#include "core/router_setup.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/kind.hpp"
+#include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
 namespace flitgym {
@@ -21,10 +23,36 @@ static std::string in_bytes(const Network& net, double flits) {
 
 const Register<ControlSpec> none({.name = "none", .summary = "a NIC sends whenever it has room"});
 
+static void make_acks_packets(const Params& params, Network& net, Control& control) {
+  const std::string key = "congestion_control." + control.spec->name + ".ack_bytes";
+  const u32 bytes = params.count("ack_bytes");
+  if (bytes == 0) return;
+  control.ack_flits = flits_of(key, bytes, net);
+  if (control.ack_flits > control.packet)
+    throw ConfigError(key + ": " + std::to_string(bytes) + " is more than the largest packet, " +
+                      in_bytes(net, control.packet));
+  if (net.routing_facts.bubble && control.ack_flits < control.packet)
+    throw ConfigError(key + ": routing." + net.routing_name +
+                      ".deadlock_avoidance=bubble needs packets of one size; use dateline");
+  for (u32 c = 1; c < class_count(net); c++)
+    if (net.classes->all[c].rank < net.classes->all[control.ack_class].rank) control.ack_class = c;
+  control.acks = declare<u32>(net, {.name = "acknowledgements",
+                                    .meaning = "source and destination of the acknowledged packet, cycle of its "
+                                               "acceptance, cycles without queueing, grant, flits and mark",
+                                    .per = Per::kPacket,
+                                    .columns = sizeof(Acknowledgement) / sizeof(u32),
+                                    .highest = kNone});
+}
+
 ParamSpec flows_param() {
   return integer("flows", 4096, 1, 1 << 20, "",
                  "flows of a source with a state of their own, at most one per destination; destinations whose numbers "
                  "are equal modulo this value share a flow; 1 = one flow per source");
+}
+ParamSpec ack_param() {
+  return integer("ack_bytes", 0, 0, 1 << 30, "bytes",
+                 "acknowledgements are packets of this size, rounded up to whole flits; InfiniBand has 30 bytes; 0 = "
+                 "they take no bandwidth and no time in queues");
 }
 ParamSpec window_param() {
   return integer("window_bytes", 0, 0, 1 << 30, "bytes",
@@ -91,9 +119,10 @@ void choose_control(const Config& config, Network& net) {
   const double forward = longest * std::max(1.0f, static_cast<float>(net.routing_facts.max_hops) / hops) / net.cycle_ns,
                back = longest / net.cycle_ns;
   const u32 flit_cycles = net.flit_cycles_host;
+  make_acks_packets(params, net, *control);
   control->longest_return = ends + static_cast<u32>(std::ceil(back)) + 1;
-  control->round_trip =
-      ends + static_cast<u32>(std::ceil(forward)) + control->longest_return + (control->packet - 1) * flit_cycles;
+  control->round_trip = ends + static_cast<u32>(std::ceil(forward)) + control->longest_return +
+                        (control->packet - 1 + std::max(control->ack_flits, 1u) - 1) * flit_cycles;
   control->product = std::ceil(static_cast<float>(control->round_trip) / static_cast<float>(flit_cycles)) +
                      static_cast<float>(control->packet);
   control->first.window = control->product;

@@ -4,6 +4,7 @@
 
 #include "core/stage/stage.hpp"
 #include "simcore/graph.hpp"
+#include "simcore/rng.hpp"
 #include "simcore/traffic_classes.hpp"
 
 namespace flitgym {
@@ -27,6 +28,46 @@ static void send(const Network& net, State& s, Acknowledgement ack, Cycle now) {
   Acknowledgements& own = s.acknowledgements[from];
   if (from == to) own.due.push(now + back, ack);
   else own.sent.push_back({ack, now, now + std::max(back, net.lookahead)});
+}
+
+// Cycles of a packet from the acceptance by the NIC to the arrival of its tail, without queueing.
+static u32 idle_time(const Network& net, const Graph& graph, const Packet& p) {
+  const u32 from = net.terminal_router[p.source], to = net.terminal_router[p.destination];
+  // A path of more hops takes longer in proportion.
+  const u32 least = distance(net, graph, from, to);
+  const double more = p.hops > least ? static_cast<double>(p.hops - least) / std::max(1u, least) : 0;
+  const u32 detour = static_cast<u32>(more * flight(net, graph, from, to) / net.cycle_ns);
+  return idle_cycles(net, graph, p.source, p.destination) + detour + (p.flits - 1u) * net.flit_cycles_host;
+}
+
+// A delivered packet becomes its acknowledgement. Its number, which random choices of routings use, is not a number of
+// the data of its terminal.
+static void turn_round(Frame& f, u32 id, const Acknowledgement& ack) {
+  const Control& c = *f.net.control;
+  const Packet data = f.s.packets[id];
+  Packet& p = f.s.packets[id] = Packet{};
+  p.source = data.destination;
+  p.destination = data.source;
+  p.sequence = static_cast<u32>(mix64(u64{data.source} << 32 | data.sequence)) | 1u << 31;
+  p.generated = p.injected = f.now;
+  p.flits = static_cast<u16>(c.ack_flits);
+  p.job = data.job;
+  p.marked = 1;  // so that no router marks it
+  p.traffic_class = static_cast<u8>(c.ack_class);
+  inject_acknowledgement(f, id);
+  reinterpret_cast<Acknowledgement*>(c.acks.of(f.s))[id] = ack;
+}
+
+// The acknowledgement of a delivered packet. In the place of the delay, it has the cycle of the packet's acceptance.
+static Acknowledgement acknowledgement_of(Frame& f, const Packet& p) {
+  const Control& c = *f.net.control;
+  return {p.source,
+          p.destination,
+          p.injected,
+          idle_time(f.net, graph_now(f.net, f.s), p),
+          c.spec->grant ? c.spec->grant(f.net, f.s, c, p, f.now) : 0,
+          p.flits,
+          p.marked};
 }
 
 bool may_go(Frame& f, u32 source, u32 destination, u32 flits) {
@@ -72,20 +113,24 @@ void mark(const Network& net, State& s, const Batch& b) {
   }
 }
 
-void delivered(Frame& f, const Packet& p) {
+bool delivered(Frame& f, u32 id) {
   const Network& net = f.net;
-  const Control& c = *net.control;
-  const Graph& graph = graph_now(net, f.s);
-  const u32 there = idle_cycles(net, graph, p.source, p.destination),
-            back = idle_cycles(net, graph, p.destination, p.source);
-  const u32 from = net.terminal_router[p.source], to = net.terminal_router[p.destination];
-  // A path of more hops takes longer in proportion.
-  const u32 least = distance(net, graph, from, to);
-  const double more = p.hops > least ? static_cast<double>(p.hops - least) / std::max(1u, least) : 0;
-  const u32 detour = static_cast<u32>(more * flight(net, graph, from, to) / net.cycle_ns);
-  const u32 idle = there + detour + (p.flits - 1u) * net.flit_cycles_host + back;
-  const u32 grant = c.spec->grant ? c.spec->grant(net, f.s, c, p, f.now) : 0;
-  send(net, f.s, {p.source, p.destination, f.now - p.injected, idle, grant, p.flits, p.marked}, f.now);
+  const Packet& p = f.s.packets[id];
+  if (const Acknowledgement* const carried_one = carried(net, f.s, id)) {
+    Acknowledgement& ack = f.w.acknowledgements.emplace_back(*carried_one);
+    ack.delay = f.now - ack.delay;
+    ack.idle += idle_time(net, graph_now(net, f.s), p);
+    return true;
+  }
+  if (net.control->ack_flits) {
+    f.w.answered.push_back(id);
+    return false;
+  }
+  Acknowledgement ack = acknowledgement_of(f, p);
+  ack.delay = f.now - ack.delay;
+  ack.idle += idle_cycles(net, graph_now(net, f.s), p.destination, p.source);
+  send(net, f.s, ack, f.now);
+  return true;
 }
 
 void returned(Frame& f) {
@@ -95,8 +140,9 @@ void returned(Frame& f) {
   const auto fill = [&](u32 terminal) {
     if (s.terminals[terminal].left > 0) fill_nic(f, terminal, true);
   };
-  std::vector<Acknowledgement>& due = f.w.acknowledgements;
-  due.clear();
+  for (const u32 id : f.w.answered) turn_round(f, id, acknowledgement_of(f, s.packets[id]));
+  f.w.answered.clear();
+  std::vector<Acknowledgement>& due = f.w.acknowledgements;  // also those that packets have brought
   if (own.due.due(f.now)) own.due.take(f.now, due);
   if (own.far_due.due(f.now)) own.far_due.take(f.now, due);
   for (const Acknowledgement& ack : due) {
@@ -111,6 +157,7 @@ void returned(Frame& f) {
     }
     fill(ack.source);
   }
+  due.clear();
   if (!own.paced.due(f.now)) return;
   f.w.ids.clear();
   own.paced.take(f.now, f.w.ids);

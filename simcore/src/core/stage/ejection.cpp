@@ -9,18 +9,12 @@
 
 namespace flitgym {
 
-void eject(Frame& f, u32 terminal, Flit flit) {
-  State& s = f.s;
-  const u32 id = packet_of(flit);
-  const u32 flits = f.net.whole_packets ? s.packets[id].flits : 1;
-  f.part.totals.flits_in_network -= flits;
-  f.part.totals.flits_ejected += flits;
-  Window& w = f.part.window;
-  if (w.open) w.flits += flits;
-  if (!(flit & kTail)) return;
+namespace {
 
+void count(Frame& f, u32 id) {
+  State& s = f.s;
   const Packet& p = s.packets[id];
-  if (p.destination != terminal) throw_misrouted(f.net, p, terminal);
+  Window& w = f.part.window;
   const u32 from_nic = f.now - p.injected, from_generation = f.now - p.generated;
   if (w.open) {
     w.delivered++;
@@ -43,14 +37,29 @@ void eject(Frame& f, u32 terminal, Flit flit) {
     point.hops += p.hops;
     point.latency += f.net.router.latency_from_nic ? from_nic : from_generation;
   }
-  Observers(f).log(flit, "is delivered to", f.net.nic(terminal), 0);
   if (f.net.workload) workload::packet_delivered(f, id);
   else learning::count_delivered(f, p.source, 1);
-  if (f.net.control) control::delivered(f, p);
+}
+
+}  // namespace
+
+void eject(Frame& f, u32 terminal, Flit flit) {
+  State& s = f.s;
+  const u32 id = packet_of(flit);
+  const u32 flits = f.net.whole_packets ? s.packets[id].flits : 1;
+  f.part.totals.flits_in_network -= flits;
+  f.part.totals.flits_ejected += flits;
+  const bool data = !f.net.control || !control::carried(f.net, s, id);
+  if (f.part.window.open && data) f.part.window.flits += flits;
+  if (!(flit & kTail)) return;
+
+  if (s.packets[id].destination != terminal) throw_misrouted(f.net, s.packets[id], terminal);
+  Observers(f).log(flit, "is delivered to", f.net.nic(terminal), 0);
+  if (data) count(f, id);
   if (f.net.delivered) f.net.delivered(f.net, s, id);
   if (f.net.seam && f.net.seam->capacity) close_on_delivery(f.net, s, id);
   f.part.totals.packets_in_network--;
-  f.part.free_packets.push_back(id);
+  if (!f.net.control || control::delivered(f, id)) f.part.free_packets.push_back(id);
 }
 
 }  // namespace flitgym

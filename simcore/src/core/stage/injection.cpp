@@ -89,32 +89,17 @@ u32 new_packet(Frame& f) {
   return static_cast<u32>(s.packets.size()) - 1;
 }
 
-// A packet enters the NIC of `terminal`, whose clock is x. kPlain: no watched packet and no accounts of jobs
-// (frame.hpp).
+// A packet enters the queue of the NIC of `terminal`. kPlain: no watched packet and no accounts of jobs (frame.hpp).
 template <bool kPlain>
-inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
-                                                 Cycle generated, u32 job, u32 traffic_class) {
+inline __attribute__((always_inline)) void enqueue(Frame& f, u32 id, u32 terminal, u32 flits, u32 traffic_class,
+                                                   Flit watched) {
   const Network& net = f.net;
   State& s = f.s;
   const Observers<kPlain> observers(f);
-  u32 id;
-  if (f.part.free_packets.empty()) [[unlikely]] {
-    id = new_packet(f);
-  } else {
-    id = f.part.free_packets.back();
-    f.part.free_packets.pop_back();
-  }
-  const auto own_class = static_cast<u8>(traffic_class);
-  s.packets[id] = {terminal, destination,          x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided,
-                   0,        static_cast<u8>(job), 0,          own_class, 0};
-  if (net.control) control::sent(f, terminal, destination, flits);
   if (!net.packet_memories.empty()) begin_packet(net, s, id);
   if (net.learns) s.details[id] = {f.now, 0, -1.0f, 0};
 
   const u32 nic = net.nic(terminal);
-  Flit watched = 0;
-  for (std::size_t k = 0; !kPlain && k + 1 < s.watched.size(); k += 2)
-    if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
   Port& o = s.ports[nic];
   const u32 vc = injection_vc(net, s, nic, kPlain ? 0 : traffic_class * net.class_vcs);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
@@ -138,12 +123,35 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
       const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
       enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
     }
-  x.sequence++;
   f.part.totals.packets_in_network++;
   f.part.totals.flits_in_network += flits;
   f.part.totals.flits_accepted += flits;
-  if (f.part.window.open) f.part.window.accepted++;
   observers.log(id << kFlitShift | kHead | kTail | watched, "is accepted by", nic, vc);
+}
+
+// A new packet enters the NIC of `terminal`, whose clock is x.
+template <bool kPlain>
+inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
+                                                 Cycle generated, u32 job, u32 traffic_class) {
+  const Network& net = f.net;
+  State& s = f.s;
+  u32 id;
+  if (f.part.free_packets.empty()) [[unlikely]] {
+    id = new_packet(f);
+  } else {
+    id = f.part.free_packets.back();
+    f.part.free_packets.pop_back();
+  }
+  const auto own_class = static_cast<u8>(traffic_class);
+  s.packets[id] = {terminal, destination,          x.sequence, generated, f.now, static_cast<u16>(flits), 0, kUndecided,
+                   0,        static_cast<u8>(job), 0,          own_class, 0};
+  if (net.control) control::sent(f, terminal, destination, flits);
+  Flit watched = 0;
+  for (std::size_t k = 0; !kPlain && k + 1 < s.watched.size(); k += 2)
+    if (s.watched[k] == terminal && s.watched[k + 1] == x.sequence) watched = kWatched;
+  enqueue<kPlain>(f, id, terminal, flits, traffic_class, watched);
+  x.sequence++;
+  if (f.part.window.open) f.part.window.accepted++;
   return id;
 }
 
@@ -214,6 +222,15 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
   Terminal& x = f.s.terminals[terminal];
   return plain(f) ? accept<true>(f, x, terminal, destination, flits, generated, job, 0)
                   : accept<false>(f, x, terminal, destination, flits, generated, job, traffic_class);
+}
+
+void inject_acknowledgement(Frame& f, u32 id) {
+  const Packet& p = f.s.packets[id];
+  if (f.s.ports[f.net.nic(p.source)].queued + p.flits > 65535)  // OutputVc::count
+    throw CoreError("more than 65,535 flits of acknowledgements wait in the NIC of terminal " +
+                    std::to_string(p.source));
+  plain(f) ? enqueue<true>(f, id, p.source, p.flits, 0, 0)
+           : enqueue<false>(f, id, p.source, p.flits, p.traffic_class, 0);
 }
 
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {

@@ -33,6 +33,8 @@ void eject(Frame& f, u32 terminal, Flit flit);
 void fill_nic(Frame& f, u32 terminal, bool backlogged);
 // injection.cpp: a packet enters the NIC, which has room for it. Returns its id.
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job, u32 traffic_class);
+// injection.cpp: the acknowledgement of a delivered packet, which has its id, enters the NIC.
+void inject_acknowledgement(Frame& f, u32 packet);
 void start_sources(Frame& f);
 void stop_sources(const Network& net, State& s);  // permanently; packets that wait outside the NICs are given up
 

@@ -1,5 +1,8 @@
 #include "hindsight/marginal_cost.hpp"
 
+#include <algorithm>
+
+#include "simcore/control.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
@@ -49,6 +52,8 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
         "marginal cost: a workload is set; use a traffic pattern, whose packets do not depend on deliveries");
   if (net.seam && net.seam->capacity)
     throw ConfigError("marginal cost: forks record no transitions; set routing.record=0");
+  if (net.control && net.control->ack_flits)
+    throw ConfigError("marginal cost: acknowledgements are packets; set congestion_control.ack_bytes=0");
   if (net.whole_packets && net.router.flit_by_flit)
     throw ConfigError("marginal cost: router.packet_stepping=flit is only for checking; use train");
   copy_ = listing_network(net, "marginal cost");
