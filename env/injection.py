@@ -91,15 +91,15 @@ class InjectionBatch:
         routes: PacketBatch | None = None,
     ) -> None:
         check_number("num_envs", num_envs, 1, whole=True)
-        if world is overrides is vary is None:
-            overrides = DEFAULT_WORLD
-        given = world_of(world, overrides, vary)
-        self.world = World({"congestion_control": {"name": "agent"}, **given.sections}, given.vary)
         self.num_envs, self.reward_of, self.routes = num_envs, reward, routes
         self.seam: dict[str, Any] = Simulation._window_seam()
         self.simulations: list[Simulation] = []
-        self._routing, self._episodes = routing_section("routing", routing), Episodes(0)
+        self._episodes, self._open = Episodes(0), list[Rows]()
         if routes is None:
+            default = DEFAULT_WORLD if world is None and vary is None else None
+            given = world_of(world, default if overrides is None else overrides, vary)
+            self.world = World({"congestion_control": {"name": "agent"}, **given.sections}, given.vary)
+            self._routing = routing_section("routing", routing)
             self.world.simulation(self._routing, 0)._window_decisions()
 
     def reset(self, seed: int | None = None) -> None:
@@ -118,11 +118,17 @@ class InjectionBatch:
         if any("decision_cycles" not in fact for fact in facts):
             raise ConfigError("InjectionBatch: the networks of routes need congestion_control=agent without a path")
         self._period = [fact["decision_cycles"] for fact in facts]
-        self._open: list[Rows] = []  # decisions since the last take(), and those that wait for their reward
+        self._open = []  # decisions since the last take(), and those that wait for their reward
         self._show([])
 
     def collect(self, max_cycles: int = 10_000) -> int:
-        """Run to the next decisions; returns their number, 0 if no network had one in that time."""
+        """Run to the next decisions; returns their number, 0 if no network had one in that time.
+
+        Raises:
+            CoreError: there are no networks before `reset()`.
+        """
+        if not self.simulations:
+            raise CoreError("InjectionBatch: it has no networks yet; call reset() first")
         found = []
         for simulation, period in zip(self.simulations, self._period, strict=True):
             end = simulation.now + max_cycles
@@ -142,7 +148,6 @@ class InjectionBatch:
 
         Raises:
             ConfigError: an action is not in 0 .. 6, or there is not one per decision.
-            CoreError: there was no `collect()`.
         """
         actions = np.ascontiguousarray(actions, np.int64)
         if actions.shape != self.network.shape:
