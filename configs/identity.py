@@ -23,7 +23,12 @@ _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 # Keys of files. The files of a routing are a policy, a forwarding table and its traffic matrix.
-_FILES = {"topology": ("file",), "routing": ("path", "file", "demand"), "traffic": ("file",)}
+_FILES = {
+    "topology": ("file",),
+    "routing": ("path", "file", "demand"),
+    "traffic": ("file",),
+    "congestion_control": ("path",),
+}
 _COMPONENTS = ("topology", "router", "routing")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..simcore import NO_DECISION
 from .experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
 from .exporting import export
+from .injection import InjectionBatch, InjectionEnv
 from .packet_batch import PacketBatch
 from .packet_options import TOLLED, Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
@@ -31,6 +32,8 @@ __all__ = [
     "Asked",
     "Choose",
     "Feature",
+    "InjectionBatch",
+    "InjectionEnv",
     "Mixture",
     "PacketBatch",
     "PacketOptions",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..simcore import ConfigError
 from ..simcore._policy_file import KEYS, Pairs, save_policy
+from .injection import InjectionBatch
 from .packet_options import PacketOptions
 
 _INNER = ("base_env", "_env", "networks", "venv", "env")  # of TorchRL (2), flitgym's VecEnv, SB3, Gymnasium
@@ -43,7 +44,8 @@ def export(
             features and those of one slot to the score of this slot.
         env: gives observation, slots, relation, decisions and topology. An environment of packets, also in wrappers and
             vector environments of Gymnasium, SB3 or TorchRL, or a `PacketBatch`. The means and variances of
-            `NormalizeObservation` and `VecNormalize` become part of the first layer.
+            `NormalizeObservation` and `VecNormalize` become part of the first layer. Or an `InjectionBatch`, for
+            `congestion_control=agent`.
         path: `*.safetensors`.
         topology: see `save_policy`; None: that of the first network of the world.
         provenance: see `save_policy`.
@@ -54,6 +56,21 @@ def export(
             the core does not have.
         OSError: the file cannot be written; nothing is left behind.
     """
+    if isinstance(env, InjectionBatch):
+        layers, activation = _layers_of(model)
+        save_policy(
+            path,
+            layers,
+            network="flat",
+            slots=int(env.seam["slots"]),
+            observation="flow",
+            topology=topology or "any",
+            relation="",
+            activation=activation,
+            decisions="nic",
+            provenance=provenance,
+        )
+        return
     options, scale, shift = _options_of(env)
     if options.parts().in_python:
         raise ConfigError(

@@ -28,3 +28,5 @@ def register_envs() -> None:
                 vector_entry_point="flitgym.env.packet_routing_vec:PacketRoutingVecEnv",
                 kwargs=keywords,
             )
+    if "flitgym/Injection-v0" not in gymnasium.registry:
+        gymnasium.register("flitgym/Injection-v0", entry_point="flitgym.env.injection:InjectionEnv")

@@ -29,7 +29,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "relation": (),
     "slots_by": ("random", "estimate", "rotated"),
     "activation": ("relu", "tanh"),
-    "decisions": ("router", "source", "both"),
+    "decisions": ("router", "source", "both", "nic"),
     "flowlet_gap_ns": (),
 }
 # The metadata that records how the weights were trained. It does not affect the decisions of a policy.
@@ -69,7 +69,7 @@ def save_policy(
         relation: the relation that lists the candidates.
         slots_by: how candidates are selected if there are more than slots: `random`, `estimate` or `rotated`.
         activation: the function of the hidden units, `relu` or `tanh`.
-        decisions: the places of the decisions, `router`, `source` or `both`; see `PacketOptions`.
+        decisions: the places of the decisions, `router`, `source` or `both` (see `PacketOptions`), or `nic`.
         flowlet_gap_ns: see `PacketOptions`.
         provenance: the origin of the weights, with the keys of `PROVENANCE`: the command, the hash of the training's
             configuration, the version of flitgym. There is no date, so equal trainings write equal bytes.

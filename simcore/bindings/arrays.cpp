@@ -62,6 +62,7 @@ static py::dict facts(const Simulation& sim) {
   if (net.control) {
     d["round_trip_ns"] = net.control->round_trip * net.cycle_ns;
     d["window_bytes"] = net.control->product * net.flit_bytes;  // bandwidth-delay product
+    if (net.control->period) d["decision_cycles"] = net.control->period;
     d["mark_bytes"] = net.control->mark_flits == kNone ? 0 : net.control->mark_flits * net.flit_bytes;
   }
   d["memory_bytes"] = state_bytes(s);

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "exclusive.hpp"
+#include "simcore/control.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
 
@@ -198,6 +199,55 @@ static void set_temperature(Simulation& sim, double temperature) {
   sim.state().part.learning.temperature = temperature;
 }
 
+const Control& control_of_agent(const Simulation& sim) {
+  const auto& control = sim.network().control;
+  if (!control || !control->period)
+    throw ConfigError("no agent decides about windows; use congestion_control=agent without a path");
+  return *control;
+}
+
+py::dict window_seam() {
+  py::list general;
+  for (const Feature& f : congestion::agent::features) general.append(feature(f));
+  return py::dict("general"_a = general, "per_slot"_a = py::list(), "width"_a = general.size(),
+                  "slots"_a = congestion::agent::factors.size(), "factors"_a = congestion::agent::factors);
+}
+
+// Numbers of the flows that ask for a decision, source * Control::flows + flow, and their rows.
+py::tuple window_decisions(Simulation& sim) {
+  const Control& control = control_of_agent(sim);
+  const State& s = sim.state();
+  std::vector<u32> numbers;
+  for (u32 k = 0; k < s.sender_flows.size(); k++)
+    if (congestion::agent::asks(control, s.sender_flows[k], s.part.totals.now)) numbers.push_back(k);
+  py::array_t<float> rows(shape(numbers.size(), congestion::agent::features.size()));
+  for (std::size_t j = 0; j < numbers.size(); j++)
+    congestion::agent::observe(control, s.sender_flows[numbers[j]], s.part.totals.now,
+                               rows.mutable_data(static_cast<py::ssize_t>(j)));
+  return py::make_tuple(copied(numbers), rows);
+}
+
+void decide_windows(Simulation& sim, const py::array_t<u32, py::array::c_style>& numbers,
+                    const py::array_t<i64, py::array::c_style>& factors) {
+  const Control& control = control_of_agent(sim);
+  State& s = sim.state();
+  if (numbers.ndim() != 1 || factors.ndim() != 1 || numbers.size() != factors.size())
+    throw ConfigError("windows: " + std::to_string(factors.size()) + " actions for " + std::to_string(numbers.size()) +
+                      " flows");
+  const u64 most = congestion::agent::factors.size();
+  for (py::ssize_t k = 0; k < numbers.size(); k++) {
+    if (static_cast<u64>(factors.at(k)) >= most)
+      throw ConfigError("windows: action " + std::to_string(factors.at(k)) + " is not in 0 .. " +
+                        std::to_string(most - 1));
+    if (numbers.at(k) >= s.sender_flows.size() ||
+        !congestion::agent::asks(control, s.sender_flows[numbers.at(k)], s.part.totals.now))
+      throw CoreError("windows: flow " + std::to_string(numbers.at(k)) + " does not ask for a decision now");
+  }
+  for (py::ssize_t k = 0; k < numbers.size(); k++)
+    congestion::agent::decide(control, s.sender_flows[numbers.at(k)], s.part.totals.now,
+                              static_cast<u32>(factors.at(k)));
+}
+
 struct FeedbackRow {
   u32 router, port, row;
   float target;
@@ -257,5 +307,8 @@ void bind_learning(PySimulation& simulation) {
                     alone(set_temperature))
       .def("set_policy", alone(set_policy), "layers"_a)
       .def("policy_scores", alone(scores), "observation"_a)
+      .def_static("_window_seam", window_seam)
+      .def("_window_decisions", alone(window_decisions))
+      .def("_decide_windows", alone(decide_windows), "numbers"_a, "factors"_a)
       .def("feedback", alone(feedback_of));
 }

@@ -24,6 +24,7 @@ def test_what_only_says_where_and_whether_does_not(override: str) -> None:
         (["topology=graph", "routing=minimal"], "topology.file"),
         (["routing=table"], "routing.file"),
         (["traffic=permutation"], "traffic.file"),
+        (["congestion_control=agent"], "congestion_control.path"),
         ([], "run.load_q_table"),
     ],
 )

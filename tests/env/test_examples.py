@@ -63,6 +63,13 @@ def test_an_example(run: Run, tmp_path: Path, library: str, command: str, name: 
     assert "UGAL-L" not in printed or 1_000 < latency(printed, "UGAL-L") < 1_400
 
 
+def test_injection_ppo(run: Run, tmp_path: Path) -> None:
+    # A short training; with 20 rounds, the agent has 1.1 to 1.2.
+    printed = run("injection_ppo.py", "--rounds", "1", "--save", str(tmp_path / "mine.safetensors"))
+    slowdown = {line.split()[0]: float(line.split()[2].rstrip(",")) for line in printed.splitlines()[1:]}
+    assert slowdown["none"] > slowdown["agent"] > 1 < slowdown["dctcp"] < 1.3
+
+
 def test_torchrl_mappo(run: Run) -> None:
     pytest.importorskip("torchrl")
     printed = run("torchrl_mappo.py", "--iterations", "1")

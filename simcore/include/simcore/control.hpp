@@ -3,6 +3,7 @@
 // and no bandwidth, or is itself a packet.
 #pragma once
 
+#include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 
@@ -43,6 +44,7 @@ struct Control {
   u32 mark_flits = kNone;     // a packet that meets a longer queue is marked
   bool marks_at_end = false;  // only queues of ports to terminals count
   bool notices = false;       // such a port notifies the source when it marks a packet
+  u32 period = 0;             // cycles between the decisions of an agent outside the core; 0: there is none
 };
 
 template <class Rule>
@@ -78,5 +80,18 @@ void choose_control(const Config& config, Network& net);
 
 // Cycles from a NIC's acceptance of a head to its arrival at the destination, on an idle minimal path.
 u32 idle_cycles(const Network& net, const Graph& graph, u32 source, u32 destination);
+
+// ---- src/congestion/agent.cpp, for agents outside the core: only with Control::period ----
+
+namespace congestion::agent {
+
+extern const std::vector<Feature> features;
+extern const std::vector<float> factors;  // that a decision multiplies the window by
+
+bool asks(const Control&, const SenderFlow&, Cycle now);
+void observe(const Control&, const SenderFlow&, Cycle now, float* row);  // of a flow that asks; [features]
+void decide(const Control&, SenderFlow&, Cycle now, u32 factor);
+
+}  // namespace congestion::agent
 
 }  // namespace flitgym

@@ -207,6 +207,8 @@ void choose_by_policy(const Network&, const State&, Batch&);
 Operations policy_operations(const Network&, double candidates);
 // Computes the scores [rows, slots] of observations [rows, width]. Scores of masked slots are meaningless.
 void policy_scores(const Network&, const State&, const float* observation, u32 rows, float* scores);
+// The same of one row, with network=flat.
+void score_row(const PolicyShape&, const float* weights, const float* row, float* scores);
 
 // ---- src/learning/policy_file.cpp ----
 
@@ -219,5 +221,11 @@ struct PolicyFile {
   std::map<std::string, Tensor> tensors;
 };
 PolicyFile read_policy_file(const std::string& path);  // safetensors format; throws ConfigError
+
+// ---- src/learning/policy.cpp: these throw ConfigError if the file lacks a key, or its layers do not fit ----
+
+const std::string& metadata_of(const PolicyFile&, const std::string& path, const std::string& key);
+void read_layers(const PolicyFile&, const std::string& path, u32 inputs, u32 outputs, PolicyShape&,
+                 std::vector<float>& weights);
 
 }  // namespace flitgym

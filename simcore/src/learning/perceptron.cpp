@@ -139,6 +139,12 @@ void load_layer(const PolicyShape& shape, u32 l, const float* weight, const floa
   for (u32 o = 0; shape.eight_bit && o < outputs; o++) round_to_eight_bits(to + o, inputs, width);
 }
 
+void score_row(const PolicyShape& shape, const float* weights, const float* row, float* scores) {
+  std::vector<float> a, b;
+  const PerceptronLoops& loops = *learning::perceptron_loops().front();
+  std::copy_n(forward(loops, shape, weights, row, 0, 1, a, b), shape.layers.back(), scores);
+}
+
 void policy_scores(const Network& net, const State& s, const float* observation, u32 rows, float* scores) {
   const Seam& seam = *net.seam;
   const PolicyShape& shape = seam.policy;
@@ -147,7 +153,7 @@ void policy_scores(const Network& net, const State& s, const float* observation,
   const PerceptronLoops& loops = *learning::perceptron_loops().front();
   for (u32 j = 0; j < rows; j++, observation += seam.width, scores += seam.slots) {
     if (!shape.per_slot) {
-      std::copy_n(forward(loops, shape, weights, observation, seam.width, 1, a, b), seam.slots, scores);
+      score_row(shape, weights, observation, scores);
       continue;
     }
     std::copy_n(observation, seam.general, row.begin());

@@ -8,39 +8,10 @@
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym::routing::any::policy {
+namespace flitgym {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw ConfigError("policy file " + path + ": " + what);
-}
-
-const std::string& metadata_of(const PolicyFile& file, const std::string& path, const std::string& key) {
-  const auto found = file.metadata.find(key);
-  if (found == file.metadata.end()) fail(path, "its metadata lacks '" + key + "'; it was not written by flitgym");
-  return found->second;
-}
-
-double number_of(const PolicyFile& file, const std::string& path, const std::string& key) {
-  const std::string& text = metadata_of(file, path, key);
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || text.find_first_not_of("0123456789.e+-") != std::string::npos || *end || !std::isfinite(number))
-    fail(path, key + " is '" + text + "'; expected a number");
-  return number;
-}
-
-// Parameters of this routing that the file's metadata sets in place of the defaults.
-Values parameters_of(const PolicyFile& file, const std::string& path) {
-  const std::string& format = metadata_of(file, path, "format");
-  if (format != "flitgym-policy-1") fail(path, "its format is '" + format + "', this version reads flitgym-policy-1");
-  // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
-  // have its relation.
-  metadata_of(file, path, "topology");
-  Values values;
-  for (const char* key : {"slots", "flowlet_gap_ns"}) values[key] = number_of(file, path, key);
-  for (const char* key : {"observation", "relation", "network", "slots_by", "activation", "decisions"})
-    values[key] = metadata_of(file, path, key);
-  return values;
 }
 
 const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name,
@@ -55,6 +26,14 @@ const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path
   if (found->second.shape != shape)
     fail(path, "tensor '" + name + "' is " + words(found->second.shape) + ", but its observation and slots need " +
                    words(shape));
+  return found->second;
+}
+
+}  // namespace
+
+const std::string& metadata_of(const PolicyFile& file, const std::string& path, const std::string& key) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end()) fail(path, "its metadata lacks '" + key + "'; it was not written by flitgym");
   return found->second;
 }
 
@@ -86,6 +65,35 @@ void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u3
     load_layer(shape, l, tensor(file, path, name + ".weight", {layers[l + 1], layers[l]}).values.data(),
                tensor(file, path, name + ".bias", {layers[l + 1]}).values.data(), weights.data());
   }
+}
+
+}  // namespace flitgym
+
+namespace flitgym::routing::any::policy {
+
+namespace {
+
+double number_of(const PolicyFile& file, const std::string& path, const std::string& key) {
+  const std::string& text = metadata_of(file, path, key);
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || text.find_first_not_of("0123456789.e+-") != std::string::npos || *end || !std::isfinite(number))
+    fail(path, key + " is '" + text + "'; expected a number");
+  return number;
+}
+
+// Parameters of this routing that the file's metadata sets in place of the defaults.
+Values parameters_of(const PolicyFile& file, const std::string& path) {
+  const std::string& format = metadata_of(file, path, "format");
+  if (format != "flitgym-policy-1") fail(path, "its format is '" + format + "', this version reads flitgym-policy-1");
+  // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
+  // have its relation.
+  metadata_of(file, path, "topology");
+  Values values;
+  for (const char* key : {"slots", "flowlet_gap_ns"}) values[key] = number_of(file, path, key);
+  for (const char* key : {"observation", "relation", "network", "slots_by", "activation", "decisions"})
+    values[key] = metadata_of(file, path, key);
+  return values;
 }
 
 void route(const Network& net, State& s, Batch& b) {

@@ -147,8 +147,8 @@ void returned(Frame& f) {
   if (own.far_due.due(f.now)) own.far_due.take(f.now, due);
   for (const Acknowledgement& ack : due) {
     SenderFlow& flow = flow_of(f.net, s, ack.source, ack.destination);
-    flow.in_flight -= ack.flits;
     if (c.spec->elapsed) c.spec->elapsed(c, flow, f.now);
+    flow.in_flight -= ack.flits;
     if (c.spec->acknowledged) c.spec->acknowledged(c, flow, ack, f.now);
     if (f.part.window.open && ack.flits > 0) {
       own.totals.packets++;
