@@ -10,12 +10,12 @@
 
 namespace flitgym {
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
+[[noreturn]] static void fail(const std::string& path, const std::string& what) {
   throw ConfigError("policy file " + path + ": " + what);
 }
 
-const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name,
-                                 std::vector<u64> shape) {
+static const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name,
+                                        std::vector<u64> shape) {
   const auto found = file.tensors.find(name);
   if (found == file.tensors.end()) fail(path, "there is no tensor '" + name + "'");
   const auto words = [](const std::vector<u64>& numbers) {
@@ -28,8 +28,6 @@ const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path
                    words(shape));
   return found->second;
 }
-
-}  // namespace
 
 const std::string& metadata_of(const PolicyFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
@@ -70,8 +68,6 @@ void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u3
 }  // namespace flitgym
 
 namespace flitgym::routing::any::policy {
-
-namespace {
 
 double number_of(const PolicyFile& file, const std::string& path, const std::string& key) {
   const std::string& text = metadata_of(file, path, key);
