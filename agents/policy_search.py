@@ -39,15 +39,13 @@ import torch
 from torch import Tensor
 
 from ..configs.errors import unknown
-from ..configs.policies import policy_path
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
-from ..simcore._policy_file import load_policy
 from .learning.abandonment import RoundAbandonedError
 from .learning.bounds import check
 from .networks import Layers
-from .policy.score_layers import LONGER, MOST_TOLLED, added, cost_layers, hidden_units
+from .policy.score_layers import LONGER, MOST_TOLLED, added, base_of, cost_layers, hidden_units
 
 _CHUNK_NS = 5000  # simulated time between two checks for the end of the first job and for `abandon()`
 _MOST_COST = 1e6
@@ -155,7 +153,7 @@ class Agent:
         self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
         self.next_seed = training_seed(seed)
         self._routing = self.routing(config)
-        self.base = _base(config)
+        self.base = base_of(config)
         seam = self._simulation(0, self.next_seed).seam()
         # General features are the same for all slots, so they have no costs, only tolls.
         self.costs = [*features_of(config.observation), *_tolls(config.tolls)]
@@ -181,7 +179,7 @@ class Agent:
     def routing(config: Config) -> dict[str, Any]:
         """Parameters of `routing=policy`."""
         ones = dict.fromkeys([*features_of(config.observation), *_tolls(config.tolls)], 1.0)
-        hidden = hidden_units(_layers(config, ones, _base(config)))
+        hidden = hidden_units(_layers(config, ones, base_of(config)))
         return {**{key: getattr(config, key) for key in _PARAMETERS}, "hidden": hidden}
 
     def _simulation(self, k: int, seed: int) -> Simulation:
@@ -305,18 +303,6 @@ class Agent:
         self.round, self.next_seed, self.decisions = state["round"], state["next_seed"], state["decisions"]
         for name in _DISTRIBUTION:
             setattr(self, name, state[name].clone())
-
-
-def _base(config: Config) -> Layers | None:
-    """The policy `base`, checked to have the observation and the slots of the search."""
-    if config.base is None:
-        return None
-    layers, metadata = load_policy(policy_path("agent.base", config.base))
-    own = {key: str(getattr(config, key)) for key in ("network", "observation", "relation", "slots", "slots_by")}
-    for key, needed in {**own, "activation": "relu", "decisions": "router"}.items():
-        if metadata[key] != needed:
-            raise ConfigError(f"agent.base: {config.base} has {key}={metadata[key]}; this search needs {needed}")
-    return layers
 
 
 def _layers(config: Config, costs: Mapping[str, float], base: Layers | None) -> Layers:

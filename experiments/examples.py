@@ -44,7 +44,7 @@ EXAMPLES = {
     },
     "record": {
         "routing=q_adaptive topology=dragonfly_72": "decisions as transitions.parquet",
-        "routing=dqn_priced topology=dragonfly_72 traffic=adversarial traffic.load=0.3": "the observation of a policy",
+        "routing=dqn topology=dragonfly_72 traffic=adversarial traffic.load=0.3": "the observation of a policy",
         "routing=ugal_l topology=dragonfly_72 seed=2 record.overwrite=true": "replace another record",
     },
     "plot": {
@@ -85,7 +85,7 @@ EXAMPLES = {
         "": "the groups and their choices",
         "topology": "the choices of a group",
         "seed": "the random choices that have a seed of their own",
-        "cost routing=par,dqn_priced topology=dragonfly_72": "the hardware cost of routings",
+        "cost routing=par,dqn topology=dragonfly_72": "the hardware cost of routings",
     },
 }
 

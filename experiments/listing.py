@@ -83,7 +83,7 @@ def main(words: Sequence[str]) -> int:
         lines = [(group, text, ", ".join(names(group))) for group, text in GROUPS.items()]
         _print(("group", "description", "choices"), lines)
         print("`flitgym list <group>` describes each choice; `<group>=<choice>` selects it: topology=dragonfly_72")
-        print("`flitgym list cost routing=par,dqn_priced` measures the cost of routings in the hardware of a router")
+        print("`flitgym list cost routing=par,dqn` measures the cost of routings in the hardware of a router")
     for group in words:
         heads = ("random choice", "used by") if group == "seed" else ("description", "size and parameters")
         _print((group, *heads), choices(group))

@@ -42,7 +42,7 @@ Run a routing, and write its decisions after the warm-up to a Parquet file. The 
 
 {chr(10).join(f"  record.{key:12} {words} (default {value!r})" for key, (value, words) in _KEYS.items())}
 
-A routing that decides by observations (dqn_priced, policy) records the observation that it sees.
+A routing that decides by observations (dqn, policy) records the observation that it sees.
 """
 _Record = make_dataclass("_Record", [(key, type(value), value) for key, (value, _) in _KEYS.items()])
 

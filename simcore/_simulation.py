@@ -36,7 +36,7 @@ class Simulation(_core.Simulation):
     Args:
         config: A mapping of the sections `topology`, `router`, `routing` and `traffic`, and an integer `seed`. A
             section is a name, or a mapping with `name` and parameters. Missing parameters take the defaults of
-            `registered(kind)`. A name may be a preset of the commands (`dragonfly_72`, `sc22`, `dqn_priced`).
+            `registered(kind)`. A name may be a preset of the commands (`dragonfly_72`, `sc22`, `dqn`).
 
             Sections that are left out take the defaults of the commands.
             `flitgym.configuration(...)` returns the sections that a command would use.

@@ -1,11 +1,15 @@
-"""Layers for the core whose scores are computed from given costs and tolls instead of trained."""
+"""Layers for the core whose scores are computed from given costs and tolls, and sums of policies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from ...configs.policies import policy_path
+from ...simcore import ConfigError
+from ...simcore._policy_file import load_policy
 from ..networks import Layers
 
 MOST_TOLLED = 512.0  # largest valid bound of a feature with a toll
@@ -67,6 +71,18 @@ def added(a: Layers, b: Layers) -> Layers:
         joined.append((block, np.concatenate([c, d])))
     (w, c), (v, d) = middle[-1], rest[-1]
     return [*joined, (np.concatenate([w, v], axis=1), c + d)]
+
+
+def base_of(config: Any) -> Layers | None:
+    """The policy `base` of an agent, checked to have its observation and slots; None without one."""
+    if config.base is None:
+        return None
+    layers, metadata = load_policy(policy_path("agent.base", config.base))
+    own = {key: str(getattr(config, key)) for key in ("network", "observation", "relation", "slots", "slots_by")}
+    for key, needed in {**own, "activation": "relu", "decisions": "router"}.items():
+        if metadata[key] != needed:
+            raise ConfigError(f"agent.base: {config.base} has {key}={metadata[key]}; this training needs {needed}")
+    return layers
 
 
 def hidden_units(layers: Layers) -> list[int]:

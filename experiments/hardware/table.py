@@ -1,6 +1,6 @@
 """`flitgym list cost routing=<list>`: the cost of routings in the hardware of a router.
 
-    flitgym list cost routing=par,q_adaptive,dqn_priced topology=dragonfly_1056 router=hpdc21
+    flitgym list cost routing=par,q_adaptive,dqn topology=dragonfly_1056 router=hpdc21
 
 `docs/hardware_cost.md` has the assumptions and a table.
 """

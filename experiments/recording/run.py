@@ -53,7 +53,7 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
     sections = {**core_sections(config), "max_memory_gb": config.run.max_memory_gb}
     if "record" in registered("routing")[name]["params"]:
         if not config.routing.get("path", "anything"):
-            raise ConfigError("routing.path: name a policy file of flitgym train, or use routing=dqn_priced")
+            raise ConfigError("routing.path: name a policy file of flitgym train, or use routing=dqn")
         sections["routing"] = {**sections["routing"], **of_rows, "record": capacity, "record_part": 1.0}
     else:
         sections["record"] = {**of_rows, "capacity": capacity}

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.marginal_cost import Agent, Config
-from flitgym.env.experience.world import World
+from flitgym.configs.policies import shipped_policy
+from flitgym.env.experience.world import Mixture, World
+from flitgym.simcore._policy_file import load_policy
+from layer_scores import score
 
 _SMALL: dict[str, Any] = {
     "networks": 2,
@@ -50,3 +53,20 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World)
         np.testing.assert_array_equal(w, v)
         np.testing.assert_array_equal(b, c)
     assert metrics[1]["decisions"] == 2 * 2 * 8
+
+
+def test_a_training_on_several_worlds_begins_with_the_scores_of_its_base(world: World) -> None:
+    base = {"base": "flitgym", "observation": "relative+relative_use", "relation": "preferred", "slots_by": "rotated"}
+    tree = World.composed(["topology=fat_tree_64", "traffic.load=0.5"])
+    mixture = Mixture([world, tree], [60000.0, 30000.0])
+    agent = Agent(Config(**_SMALL, **base, slots=6, hidden=[4], learning_rate=0.05), mixture, rounds=1, seed=1)
+    x = np.random.default_rng(3).random((64, 18), dtype=np.float32)
+    first = score(load_policy(shipped_policy("flitgym"))[0], x)
+    np.testing.assert_allclose(score(agent.policy(), x), first, atol=0.01)
+    agent.train_round()
+    assert np.abs(score(agent.policy(), x) - first).max() > 0.05
+    # The costs of both worlds have the same size.
+    mask, cost = (agent.replay.columns[name][:16].reshape(2, 8, 6) for name in ("mask", "cost"))
+    for valid, costs in zip(mask, cost, strict=True):
+        around = costs - (costs * valid).sum(1, keepdim=True) / valid.sum(1, keepdim=True)
+        assert float(around[valid].square().mean()) == pytest.approx(1, rel=1e-4)

@@ -13,10 +13,9 @@ from safetensors.numpy import save
 SHIPPED = [
     "dqn",
     "dqn_dragonfly",
-    "dqn_priced",
     "dqn_source",
-    "dqn_universal",
     "flitgym",
+    "flitgym_marginal",
     "search_jobs",
 ]
 

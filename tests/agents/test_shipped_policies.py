@@ -54,7 +54,7 @@ def test_is_a_policy_for_any_dragonfly():
 
 # One set of weights for all kinds of networks; the torus, its router and its packets were not in the training.
 @pytest.mark.deep
-@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "flitgym"])
+@pytest.mark.parametrize("routing", ["dqn", "flitgym_marginal", "flitgym"])
 @pytest.mark.parametrize(
     "words",
     [
@@ -73,7 +73,7 @@ def test_one_policy_routes_every_kind_of_network(routing: str, words: list[str])
 # Minimal paths alone fill two thirds of the links of this graph, which was in no search. A policy that takes every
 # slightly faster detour saturates them.
 @pytest.mark.deep
-@pytest.mark.parametrize("routing", ["dqn_priced", "flitgym"])
+@pytest.mark.parametrize("routing", ["flitgym_marginal", "flitgym"])
 def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(routing: str):
     graph = ("topology=random_regular", "topology.routers=64", "topology.degree=8", "topology.terminals_per_router=4")
     scene = (*graph, "topology.graph_seed=7", "router=hpdc21", "traffic=uniform", "traffic.load=0.65")
@@ -84,7 +84,7 @@ def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(ro
 
 # A ring of eight: three hops in one direction, five in the other. Above 1/3 the shorter direction alone is full.
 @pytest.mark.deep
-@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "flitgym"])
+@pytest.mark.parametrize("routing", ["dqn", "flitgym_marginal", "flitgym"])
 def test_tornado_is_split_between_both_ways_round_the_ring(routing: str):
     ring = ("topology=torus", "topology.sizes=[8,8]", "router=input_queued", "traffic=tornado", "traffic.load=0.36")
     own, minimal = (measured(name, *ring, warmup_ns=20_000) for name in (routing, "minimal"))
@@ -127,7 +127,7 @@ def test_search_jobs_takes_detours_under_adversarial_traffic():
 @pytest.mark.deep
 def test_one_policy_for_jobs_and_for_adversarial_traffic():
     lu = ("workload.target=lu", "workload.target_params={nz:40,iterations:1}", "workload.placement_seed=7")
-    assert communication_ns("flitgym", *lu) < 0.95 * communication_ns("dqn_priced", *lu)
+    assert communication_ns("flitgym", *lu) < 0.95 * communication_ns("dqn", *lu)
     adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_bytes=512")
     own, par = (measured(name, *adversarial, "traffic.load=0.4", warmup_ns=60_000) for name in ("flitgym", "par"))
     assert own["accepted_load"] == pytest.approx(0.4, rel=0.03)

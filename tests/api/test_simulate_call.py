@@ -74,9 +74,9 @@ def test_sections_belong_to_their_caller() -> None:
 
 
 def test_a_result_holds_its_configuration(small: Sequence[str]) -> None:
-    result = flitgym.simulate(*small, routing="dqn_priced", seed=3, **{"traffic.load": np.float64(0.25)})
+    result = flitgym.simulate(*small, routing="dqn", seed=3, **{"traffic.load": np.float64(0.25)})
     text = repr(result)
-    for words in ("dragonfly_72 (36 routers, 72 terminals)", "dqn_priced", "uniform at load 0.25", "seed 3"):
+    for words in ("dragonfly_72 (36 routers, 72 terminals)", "dqn", "uniform at load 0.25", "seed 3"):
         assert words in text
     assert f"{result['accepted_load']:.3f} of 0.250 offered, in flits per terminal per flit time" in text
     assert f"mean {result['packet_latency_mean_ns']:,.0f} ns, p99 {result['packet_latency_p99_ns']:,.0f} ns" in text
@@ -84,7 +84,7 @@ def test_a_result_holds_its_configuration(small: Sequence[str]) -> None:
     assert "CPU time" in text
     html = result._repr_html_()
     assert html.startswith("<table>")
-    assert "dqn_priced" in html
+    assert "dqn" in html
     assert dict(result)["accepted_load"] == result["accepted_load"]
     assert result.config["seed"] == 3
     with pytest.raises(KeyError, match="'latency' is not a field of this result; valid fields: accepted_load"):

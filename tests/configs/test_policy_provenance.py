@@ -45,9 +45,7 @@ def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_p
     assert len(hashes) == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["dqn_dragonfly", "search_jobs", "dqn", "dqn_universal", "dqn_priced", "dqn_source", "flitgym"]
-)
+@pytest.mark.parametrize("name", ["dqn_dragonfly", "search_jobs", "dqn", "dqn_source", "flitgym", "flitgym_marginal"])
 def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
     register_training(trainable())
     _, metadata = load_policy(shipped_policy(name))

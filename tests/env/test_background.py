@@ -80,7 +80,7 @@ def test_a_packet_of_the_agent_among_those_of_the_background() -> None:
     [
         ({"background": "par", "relation": "five_hop"}, "par lists the candidates"),
         ({"background": "q_adaptive"}, "'q_values' learns from feedback, as routing.q_adaptive does"),
-        ({"background": "dqn_priced"}, "records its own decisions"),
+        ({"background": "dqn"}, "records its own decisions"),
         ({"background": "dal", "overrides": ["topology=hyperx_64"]}, "does not let an agent choose"),
     ],
 )

@@ -14,7 +14,7 @@ ROUTINGS: dict[str, dict[str, Any]] = {
         "routing.bias_flits": 0.0,
     },
     "dqn": {"routing.name": "policy", "routing.path": "policies/dqn.safetensors"},
-    "dqn_priced": {"routing.name": "policy", "routing.path": "policies/dqn_priced.safetensors"},
+    "flitgym_marginal": {"routing.name": "policy", "routing.path": "policies/flitgym_marginal.safetensors"},
 }
 DRAGONFLIES: dict[str, dict[str, Any]] = {
     f"dragonfly_{terminals}": {

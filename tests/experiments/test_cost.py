@@ -52,14 +52,14 @@ def test_feedback_of_q_adaptive() -> None:
 
 def test_the_numbers_of_the_documentation_are_those_of_this_core() -> None:
     costs = json.loads((ROOT / "docs" / "hardware_cost.json").read_text())
-    assert {"par", "q_adaptive", "dqn_priced"} <= {entry["policy"] for entry in costs}
+    assert {"par", "q_adaptive", "dqn"} <= {entry["policy"] for entry in costs}
     for entry in costs:
         simulation = Simulation(core_sections(compose(entry["words"])))
         assert simulation.hardware_cost(entry["candidates"]) == entry["declared"], entry["policy"]
 
 
 def test_the_command(command: Command, tmp_path: Path) -> None:
-    words = ["routing=[par,{name: eight, routing: dqn_priced, params: {weights: 8bit}}]", "decisions=200"]
+    words = ["routing=[par,{name: eight, routing: dqn, params: {weights: 8bit}}]", "decisions=200"]
     done = command("list", "cost", *words, *RUN, "out=costs.json")
     assert done.returncode == 0, done.stderr
     assert "multiplications per decision" in done.stdout

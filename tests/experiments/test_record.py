@@ -29,7 +29,7 @@ def of_par() -> Dataset:
     return dataset()
 
 
-@pytest.mark.parametrize("routing", ["par", "dqn_priced"])
+@pytest.mark.parametrize("routing", ["par", "dqn"])
 def test_the_rows_are_those_of_a_run_in_one_piece(routing: str) -> None:
     """All decisions from the first one after the warm-up on, with the rewards that the run itself files."""
     data = dataset(routing)
@@ -98,7 +98,7 @@ def test_the_description(of_par: Dataset) -> None:
     assert (about["routing"], about["relation"], about["topology"], about["seed"]) == ("par", "par", "dragonfly", 1)
     assert about["width"] == len(about["general"]) + 8 * len(about["per_slot"])
     assert Simulation(about["config"]).seam()["width"] == about["width"]
-    assert dataset("dqn_priced").about["relation"] == "widest"
+    assert dataset("dqn").about["relation"] == "widest"
     json.dumps(about)
 
 
@@ -121,9 +121,9 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
 
 
 def test_a_policy_records_the_observation_that_it_sees(command: Command, tmp_path: Path) -> None:
-    done = command("record", *RUN, "routing=dqn_priced", "record.decisions=50", "record.dir=seen")
+    done = command("record", *RUN, "routing=dqn", "record.decisions=50", "record.dir=seen")
     assert done.returncode == 0, done.stderr
-    config = core_sections(compose([*RUN, "routing=dqn_priced"]))
+    config = core_sections(compose([*RUN, "routing=dqn"]))
     about = Dataset.load(tmp_path / "seen" / "transitions.parquet").about
     assert about["observation"] == Simulation(config).seam()["observation"]
     assert "did you mean 'decisions'" in command("record", *RUN, "record.decision=50").stderr

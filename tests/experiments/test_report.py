@@ -146,7 +146,7 @@ def test_texts_are_escaped(study: Path, runs: dict[str, Result], page: Page) -> 
         RUNS["traffic"],
         ("topology=dragonfly", "topology.groups=5", "router=hpdc21", "routing=ugal_l", "traffic=adversarial", "seed=7"),
         ("topology=dragonfly_72", "routing=q_adaptive", "run.freeze_q_table=true", "failures.links=0.02"),
-        ("topology=hyperx_64", "router=sc19", "routing=dqn_priced", "traffic=urb_y", "run=settled"),
+        ("topology=hyperx_64", "router=sc19", "routing=dqn", "traffic=urb_y", "run=settled"),
         (
             *SMALL,
             "workload=jobs",

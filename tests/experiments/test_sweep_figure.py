@@ -57,7 +57,7 @@ def legend_of(figure: Figure) -> list[str]:
         ([traffic_row("par", 0.1), traffic_row("minimal", 0.1, **{"run.warmup_ns": 5e5})], ["routing"]),
         ([traffic_row("par", 0.1, **keys) for keys in DRAGONFLIES.values()], ["topology"]),
         ([traffic_row("par", 0.1, **{"topology.groups": n}) for n in (5, 9)], ["topology.groups"]),
-        ([traffic_row("dqn", 0.1), traffic_row("dqn_priced", 0.1)], ["routing"]),
+        ([traffic_row("dqn", 0.1), traffic_row("flitgym_marginal", 0.1)], ["routing"]),
         ([traffic_row("ugal_l", 0.1), traffic_row("ugal_group", 0.1)], ["routing"]),
         ([traffic_row("par", 0.1, **{"routing.threshold": t}) for t in (1.0, 2.0)], ["routing.threshold"]),
         ([traffic_row("par", 0.1, **{"failures.links": n}) for n in (None, 0.1)], ["failures.links"]),

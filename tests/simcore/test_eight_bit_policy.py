@@ -90,7 +90,7 @@ def test_the_error_is_at_most_half_a_step_per_input() -> None:
 
 
 def test_a_shipped_policy_decides_as_in_numpy() -> None:
-    routing = {"name": "policy", "path": shipped_policy("dqn_priced"), "weights": "8bit", "record": 1 << 13}
+    routing = {"name": "policy", "path": shipped_policy("dqn"), "weights": "8bit", "record": 1 << 13}
     simulation = Simulation(config(routing, traffic("adversarial", 0.4)))
     simulation.run(1500)
     count = simulation.transition_count

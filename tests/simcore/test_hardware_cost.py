@@ -14,7 +14,7 @@ HYPERX = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}
 
 @pytest.mark.parametrize("weights", ["float32", "8bit"])
 def test_a_policy(weights: str) -> None:
-    path, candidates = shipped_policy("dqn_priced"), 5.5
+    path, candidates = shipped_policy("dqn"), 5.5
     simulation = Simulation(config({"name": "policy", "path": path, "weights": weights}))
     seam, layers = simulation.seam(), load_policy(path)[0]
     general, own = len(seam["general"]), len(seam["per_slot"])
@@ -37,7 +37,7 @@ def test_a_policy(weights: str) -> None:
 
 
 def test_the_learned_table_of_a_policy() -> None:
-    simulation = Simulation(config({"name": "policy", "path": shipped_policy("dqn_priced")}, topology=SYSTEM))
+    simulation = Simulation(config({"name": "policy", "path": shipped_policy("dqn")}, topology=SYSTEM))
     (name, facts) = next((name, facts) for name, facts in simulation.memories().items() if facts["learned"])
     cost = simulation.hardware_cost(2)
     routers, rows, columns = facts["shape"]

@@ -10,7 +10,7 @@ from flitgym.configs import compose, core_sections
 from flitgym.simcore import ChannelGraph, ConfigError, Simulation, _presets
 
 
-@pytest.mark.parametrize("routing", ["ugal_l", "dqn_priced", "search_jobs", "q_adaptive"])
+@pytest.mark.parametrize("routing", ["ugal_l", "dqn", "search_jobs", "q_adaptive"])
 @pytest.mark.parametrize("router", ["sc22", "hpdc21", "input_queued"])
 def test_presets_run_as_in_the_command(routing: str, router: str) -> None:
     words = ["topology=dragonfly_72", f"router={router}", f"routing={routing}", "traffic=mixed", "traffic.load=0.3"]
