@@ -299,7 +299,8 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             ("stall_share", "part of the frame in which a link had flits but no credits, the mean over the links"),
             ("queue", "flits that wait in the router for a link: the mean of samples at the ends of the first frames"),
             ("uncredited", "flits sent without a credit back, i.e. buffer slots in use downstream; sampled as `queue`"),
-            ("flits.<job>", "flits of the job; `flits.class <class>`: of the traffic class"),
+            ("flits.<job>", "flits of the job"),
+            ("flits.class <class>", "flits of the traffic class"),
         ],
     ),
     "flows.parquet": (

@@ -65,6 +65,7 @@ def _of(names: Sequence[str], found: Sequence[str]) -> None:
             re.escape(name)
             .replace(r"\*", "(mean|p50|p95|p99|max)")
             .replace("<job>", r"\w+")
+            .replace("<class>", r"\w+")
             .replace("<v>", r"\w+")
             .replace("<c>", r"\w+")
         )

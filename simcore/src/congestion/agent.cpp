@@ -108,7 +108,7 @@ const Register<ControlSpec> entry({
                choice("path", "", {}, "policy file with decisions=nic; empty = Python decides (InjectionBatch)"),
                real("decision_ns", 0, 0, 1e9, "ns",
                     "decisions are made at multiples of this time; 0 = a quarter of a round trip"),
-               flows_param()},
+               flows_param(), ack_param()},
     .setup = setup,
     .sent = sent,
     .acknowledged = acknowledged,
