@@ -24,6 +24,7 @@ DEFAULT_WORLD = (
     *("topology=dragonfly_72", "traffic=hotspot", "traffic.load=0.3"),
     *("congestion_control=agent", "congestion_control.flows=1"),
 )
+_COLUMNS = {"observation", "network", "flow", "reward", "action"}
 _TARGET, _SHARE = np.float32(np.log2(1.1)), np.float32(1 / 8)
 
 
@@ -66,6 +67,10 @@ class InjectionBatch:
             n, m = routes.collect(), windows.collect()
             windows.apply(policy(windows.observation))
             routes.apply(other_policy(routes.observation[:n], routes.mask[:n]))
+        rows = windows.take()
+
+    Decisions are kept until `take()` or `reset()`. With `routes`, a NIC decides in the next cycle with a decision of a
+    router.
 
     Args:
         num_envs: K.
@@ -129,6 +134,8 @@ class InjectionBatch:
         """
         if not self.simulations:
             raise CoreError("InjectionBatch: it has no networks yet; call reset() first")
+        if self.routes is not None and self.simulations is not self.routes.simulations:
+            raise CoreError("InjectionBatch: routes.reset() has made new networks; call reset() after it")
         found = []
         for simulation, period in zip(self.simulations, self._period, strict=True):
             end = simulation.now + max_cycles
@@ -144,20 +151,25 @@ class InjectionBatch:
         return len(self.network)
 
     def apply(self, actions: ArrayLike, **columns: ArrayLike) -> None:
-        """Decide, and keep columns [n, ...] that come back with the transitions.
+        """Decide, and keep columns [n, ...] that come back with the transitions of `take()`.
 
         Raises:
-            ConfigError: an action is not in 0 .. 6, or there is not one per decision.
+            ConfigError: an action is not in 0 .. 6, or a column has another length or name. No decision is made.
         """
-        actions = np.ascontiguousarray(actions, np.int64)
+        actions, own = np.array(actions, np.int64), {name: np.array(column) for name, column in columns.items()}
         if actions.shape != self.network.shape:
             raise ConfigError(f"apply(): actions of shape {actions.shape} for {len(self.network)} decisions")
+        if not ((actions >= 0) & (actions < len(self.seam["factors"]))).all():
+            raise ConfigError(f"apply(): actions are 0 .. {len(self.seam['factors']) - 1}")
+        for name, column in own.items():
+            if len(column) != len(actions):
+                raise ConfigError(f"apply(): {name} has {len(column)} rows for {len(actions)} decisions")
+        if self._open and self._open[0].keys() - _COLUMNS != own.keys():
+            raise ConfigError(f"apply(): columns {sorted(own)}, but earlier decisions have others; call take() between")
         for k, simulation in enumerate(self.simulations):
             rows = self.network == k
             simulation._decide_windows(self.flow[rows], actions[rows])
-        names = ("observation", "network", "flow", "reward")
-        own = {name: np.asarray(column) for name, column in columns.items()}
-        self._open.append({**{name: getattr(self, name) for name in names}, "action": actions, **own})
+        self._open.append({"action": actions, **{name: getattr(self, name) for name in _COLUMNS - {"action"}}, **own})
         self._show([])
 
     def take(self) -> Rows:
@@ -258,6 +270,7 @@ class InjectionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         actions[self._at], self._at = int(action), -1
         while self._at < 0:
             self.batch.apply(actions)
+            self.batch._open.clear()  # an environment returns its transitions itself
             if not self.batch.collect(max(silent - self.simulation.now, 0)):
                 return np.zeros(self.batch.seam["width"], np.float32), 0.0, False, True, self._info()
             actions = np.full(len(self.batch.flow), KEEP)

@@ -93,6 +93,7 @@ for number in range(options.rounds):
     print(f"round {number + 1}: {len(rows['reward'])} decisions, reward {rows['reward'].mean():.3f}", flush=True)
 export(actor, batch, options.save)
 alone = measure("none")[0]
-for control in ("none", "window", "dctcp", "swift", "receiver", f"agent congestion_control.path={options.save}"):
+window = "window congestion_control.window_bytes=4096"  # a tenth of the bandwidth-delay product
+for control in ("none", window, "dctcp", "swift", "receiver", f"agent congestion_control.path={options.save}"):
     time_ns, rate = measure(control, *CONGESTORS)
     print(f"{control.split()[0]:8s} slowdown {time_ns / alone:5.2f}, congestors {rate:5.1f} bytes/ns")

@@ -187,7 +187,7 @@ def _by_weight(
         return f"its estimate of {least:g} ns is the lowest"
     if not minimal[taken]:
         return f"the routing explores: its estimate is {own:g} ns, the lowest {least:g} ns"
-    direct = min(weight for weight, nearer in zip(weights, minimal, strict=True) if nearer)
+    direct = min(w for w, nearer in zip(weights, minimal, strict=True) if nearer and not math.isnan(w))
     if (gain := (direct - least) / direct) < routing["q_thld1"]:
         return f"the lowest estimate is {gain:.1%} below {direct:g} ns, less than q_thld1 ({routing['q_thld1']:.0%})"
     return f"the port with the lowest estimate, {least:g} ns instead of {direct:g} ns, is not compared at this router"

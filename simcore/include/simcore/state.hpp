@@ -450,7 +450,8 @@ struct Batch {
 };
 
 // Buffers that are reused from cycle to cycle. Most are scratch memory. The batch must survive between collect() and
-// apply(). After an interruption, `routes`, `at_hosts` and `at_routing` must survive as well.
+// apply(). After an interruption, `routes`, `at_hosts`, `at_routing`, `answered` and `acknowledgements` must survive as
+// well.
 struct alignas(64) Workspace {
   Batch batch;
   Block block;  // block that a rank enters

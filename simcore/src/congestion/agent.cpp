@@ -67,7 +67,7 @@ static void elapsed(const Control& control, SenderFlow& flow, Cycle now) {
   decide(control, flow, asked, static_cast<u32>(std::max_element(scores, scores + factors.size()) - scores));
 }
 
-// A flow with nothing in flight begins a round with its next packet, so a pause is no low rate.
+// A flow with nothing in flight begins a round with its next packet, so a pause before it is no low rate.
 static void sent(const Control&, SenderFlow& flow, u32 flits, Cycle now) {
   if (flow.in_flight == flits && flow.acknowledged == 0) flow.since = now;
 }

@@ -293,6 +293,8 @@ void Simulation::restore(const std::string& bytes) {
   broken_ = "restore() was interrupted";
   workspace_.at_hosts = workspace_.at_routing = false;
   workspace_.starting.clear();
+  workspace_.answered.clear();
+  workspace_.acknowledgements.clear();
   state_ = fresh;  // copied into the existing arrays, so that views of them stay valid
   broken_.clear();
   workspace_.batch.count = workspace_.batch.decisions.count = 0;
