@@ -221,7 +221,7 @@ TEST(jobs_end_under_every_control) {
           {motif("ur", {{"ranks", 40}, {"scale", 0.002}}), motif("halo3d", {{"ranks", 27}, {"scale", 0.002}})},
           {{"nic_order", order}}, small_network(), "par");
       c.congestion_control = {control, {}};
-      if (order == "packet") {
+      if (control == "dctcp") {
         c.congestion_control.values["ack_bytes"] = i64{30};
         c.workload.classes = {{"ur", "high"}};
       }
