@@ -52,7 +52,7 @@ def test_feedback_of_q_adaptive() -> None:
 
 def test_the_numbers_of_the_documentation_are_those_of_this_core() -> None:
     costs = json.loads((ROOT / "docs" / "hardware_cost.json").read_text())
-    assert {"par", "q_adaptive", "dqn"} <= {entry["policy"] for entry in costs}
+    assert {"par", "q_adaptive", "flitgym_marginal"} <= {entry["policy"] for entry in costs}
     for entry in costs:
         simulation = Simulation(core_sections(compose(entry["words"])))
         assert simulation.hardware_cost(entry["candidates"]) == entry["declared"], entry["policy"]
