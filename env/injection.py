@@ -32,7 +32,7 @@ def target_delay(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Minus the distance of the delay from a target, which is higher for flows of lower rate.
 
     After Tessler et al., "Reinforcement Learning for Datacenter Congestion Control", SIGMETRICS 2022, in logarithms:
-    -|log2(delay) + log2(rate) / 8 - log2(1.1)|. The rate is that of a full window, window / delay, so an application
+    `-|log2(delay) + log2(rate) / 8 - log2(1.1)|`. The rate is that of a full window, window / delay, so an application
     that sends little does not count. All flows of a queue have the same delay, so equal rates are the only fixed point.
     With a reward log(rate) - w log(delay), a flow of N that grows alone would pay 1/N of the delay.
 
