@@ -199,14 +199,14 @@ static void set_temperature(Simulation& sim, double temperature) {
   sim.state().part.learning.temperature = temperature;
 }
 
-const Control& control_of_agent(const Simulation& sim) {
+static const Control& control_of_agent(const Simulation& sim) {
   const auto& control = sim.network().control;
   if (!control || !control->period)
     throw ConfigError("no agent decides about windows; use congestion_control=agent without a path");
   return *control;
 }
 
-py::dict window_seam() {
+static py::dict window_seam() {
   py::list general;
   for (const Feature& f : congestion::agent::features) general.append(feature(f));
   return py::dict("general"_a = general, "per_slot"_a = py::list(), "width"_a = general.size(),
@@ -214,7 +214,7 @@ py::dict window_seam() {
 }
 
 // Numbers of the flows that ask for a decision, source * Control::flows + flow, and their rows.
-py::tuple window_decisions(Simulation& sim) {
+static py::tuple window_decisions(Simulation& sim) {
   const Control& control = control_of_agent(sim);
   const State& s = sim.state();
   std::vector<u32> numbers;
@@ -227,8 +227,8 @@ py::tuple window_decisions(Simulation& sim) {
   return py::make_tuple(copied(numbers), rows);
 }
 
-void decide_windows(Simulation& sim, const py::array_t<u32, py::array::c_style>& numbers,
-                    const py::array_t<i64, py::array::c_style>& factors) {
+static void decide_windows(Simulation& sim, const py::array_t<u32, py::array::c_style>& numbers,
+                           const py::array_t<i64, py::array::c_style>& factors) {
   const Control& control = control_of_agent(sim);
   State& s = sim.state();
   if (numbers.ndim() != 1 || factors.ndim() != 1 || numbers.size() != factors.size())

@@ -153,7 +153,7 @@ void policy_scores(const Network& net, const State& s, const float* observation,
   const PerceptronLoops& loops = *learning::perceptron_loops().front();
   for (u32 j = 0; j < rows; j++, observation += seam.width, scores += seam.slots) {
     if (!shape.per_slot) {
-      score_row(shape, weights, observation, scores);
+      std::copy_n(forward(loops, shape, weights, observation, seam.width, 1, a, b), seam.slots, scores);
       continue;
     }
     std::copy_n(observation, seam.general, row.begin());
