@@ -46,6 +46,7 @@ from .learning.abandonment import RoundAbandonedError
 from .learning.bounds import check
 from .networks import Layers
 from .policy.score_layers import LONGER, MOST_TOLLED, added, base_of, cost_layers, hidden_units
+from .rllib.ray_cluster import join, on_cluster
 
 _CHUNK_NS = 5000  # simulated time between two checks for the end of the first job and for `abandon()`
 _MOST_COST = 1e6
@@ -76,6 +77,8 @@ class Config:
     elite: int = 4  # best candidates, to which the next mean and spread are fitted
     episode_ns: float = 2000000  # the longest episode, in worlds that do not set their own
     threads: int = 1  # episodes that run at the same time; 0 = one per core. The result does not depend on it
+    # Ray cluster whose CPUs play the episodes, with the same result: host:port, ray://host:port or auto
+    address: str | None = None
 
     def __post_init__(self) -> None:
         check(
@@ -145,6 +148,31 @@ def _tolls(features: Sequence[str]) -> list[str]:
     return [f"{name}_toll" for name in features]
 
 
+@dataclass(frozen=True)
+class _Player:
+    """Plays episodes. Ray copies it to the processes of a cluster."""
+
+    config: Config
+    mixture: Mixture
+    routing: Mapping[str, Any]  # parameters of `routing=policy`
+
+    def simulation(self, k: int, seed: int) -> Simulation:
+        return self.mixture.worlds[k].simulation({**self.routing, "name": "policy"}, seed)
+
+    def play(
+        self, layers: Layers, k: int, seed: int, check_abandoned: Callable[[], None] = lambda: None
+    ) -> tuple[float, int]:
+        """The loss of an episode of world k, and the number of its decisions."""
+        check_abandoned()
+        simulation = self.simulation(k, seed)
+        simulation.set_policy(layers)
+        own = self.mixture.episode_ns[k]
+        limit_ns = self.config.episode_ns if own is None else own
+        jobs = "workload" in self.mixture.worlds[k].sections
+        loss_of = _loss_of_jobs if jobs else _loss_of_traffic
+        return loss_of(simulation, limit_ns, check_abandoned), simulation.decision_count
+
+
 class Agent:
     """Searches the costs of slot features on a world, or on a mixture; a round plays each of its worlds once."""
 
@@ -152,9 +180,9 @@ class Agent:
         self.config, self.rounds = config, rounds
         self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
         self.next_seed = training_seed(seed)
-        self._routing = self.routing(config)
         self.base = base_of(config)
-        seam = self._simulation(0, self.next_seed).seam()
+        self._player = _Player(config, self.mixture, self.routing(config))
+        seam = self._player.simulation(0, self.next_seed).seam()
         # General features are the same for all slots, so they have no costs, only tolls.
         self.costs = [*features_of(config.observation), *_tolls(config.tolls)]
         for feature in [*seam["general"], *seam["per_slot"]]:
@@ -174,6 +202,8 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.round = self.decisions = 0
         self._abandoned = threading.Event()
+        if config.address is not None:
+            join(config.address, "agent.address", include_dashboard=False, log_to_driver=False)
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -181,9 +211,6 @@ class Agent:
         ones = dict.fromkeys([*features_of(config.observation), *_tolls(config.tolls)], 1.0)
         hidden = hidden_units(_layers(config, ones, base_of(config)))
         return {**{key: getattr(config, key) for key in _PARAMETERS}, "hidden": hidden}
-
-    def _simulation(self, k: int, seed: int) -> Simulation:
-        return self.mixture.worlds[k].simulation({**self._routing, "name": "policy"}, seed)
 
     def abandon(self) -> None:
         """Stop the present round, which may take minutes, and refuse later rounds. Any thread may call this."""
@@ -202,8 +229,7 @@ class Agent:
         drawn = drawn.clamp(-_MOST_LOG, _MOST_LOG)
         plays = [(logs, k) for logs in drawn for k in range(worlds)]
         try:
-            with ThreadPoolExecutor(config.threads or os.cpu_count() or 1) as pool:
-                played = list(pool.map(lambda play: self._play(*play), plays))
+            played = self._played(plays)
         except RoundAbandonedError:
             self.generator.set_state(before)
             raise
@@ -266,19 +292,15 @@ class Agent:
         self.mean = means[best]
         return best
 
-    def _play(self, logs: Tensor, k: int) -> tuple[float, int]:
-        """The loss of an episode of world k, and the number of its decisions."""
-        self._check_abandoned()
-        simulation = self._simulation(k, self.next_seed + k)
-        simulation.set_policy(self._layers(logs))
-        return self._loss(simulation, k), simulation.decision_count
+    def _played(self, plays: Sequence[tuple[Tensor, int]]) -> list[tuple[float, int]]:
+        if self.config.address is None:
+            with ThreadPoolExecutor(self.config.threads or os.cpu_count() or 1) as pool:
+                return list(pool.map(lambda play: self._play(*play), plays))
+        calls = [(self._layers(logs), k, self.next_seed + k) for logs, k in plays]
+        return on_cluster(_Player.play, self._player, calls, self._check_abandoned)
 
-    def _loss(self, simulation: Simulation, k: int) -> float:
-        own = self.mixture.episode_ns[k]
-        limit_ns = self.config.episode_ns if own is None else own
-        jobs = "workload" in self.mixture.worlds[k].sections
-        loss_of = _loss_of_jobs if jobs else _loss_of_traffic
-        return loss_of(simulation, limit_ns, self._check_abandoned)
+    def _play(self, logs: Tensor, k: int) -> tuple[float, int]:
+        return self._player.play(self._layers(logs), k, self.next_seed + k, self._check_abandoned)
 
     def _check_abandoned(self) -> None:
         if self._abandoned.is_set():

@@ -74,6 +74,7 @@ def training_hash(config: DictConfig) -> str:
     identity["worlds"] = mixture(config)
     identity["router"] = without_empty(identity["router"])
     agent = identity["agent"]
+    agent.pop("address", None)  # of the cluster
     if agent.get("base"):  # of policy_search
         agent["base"] = file_hash("agent.base", policy_path("agent.base", agent["base"]), without_provenance)
     if agent.get("dataset"):
@@ -92,7 +93,7 @@ def training_command(words: Iterable[str]) -> str:
         words: Overrides as they were typed; those that do not change the policy are left out.
     """
     keys = {word: word.lstrip("+~").partition("=")[0] for word in words}
-    kept = [word for word, key in keys.items() if key.partition(".")[0] not in _NOT_IDENTITY]
+    kept = [word for word, key in keys.items() if key.partition(".")[0] not in _NOT_IDENTITY and key != "agent.address"]
     return shlex.join(["flitgym", "train", *sorted(kept, key=lambda word: keys[word])])
 
 

@@ -6,14 +6,17 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ...simcore import ConfigError
+from ...simcore import ConfigError, CoreError
+
+T = TypeVar("T")
 
 _ANSWER_SECONDS = 5.0  # Ray itself would try for minutes
+_CHECK_SECONDS = 0.2
 _TOKEN = (
     "; if the cluster asks for a token, this process needs the same one, in ~/.ray/auth_token or RAY_AUTH_TOKEN, and "
     "RAY_AUTH_MODE=token must be set wherever `ray start` runs"
@@ -79,6 +82,42 @@ def require_cpus(count: float, key: str) -> None:
             f"{key}: {count:g} processes need a CPU each, and the Ray cluster has {there:g} CPUs; ask for fewer, or "
             "start more nodes (`ray start --address=... --num-cpus=...`)"
         )
+
+
+def on_cluster(
+    function: Callable[..., T], shared: Any, calls: Sequence[tuple[Any, ...]], check: Callable[[], None]
+) -> list[T]:
+    """The results of `function(shared, *call)` for all calls, which processes of the joined cluster compute.
+
+    Args:
+        function: belongs to a module that all machines have.
+        shared: is sent to each machine once.
+        calls: each takes a CPU. Ray repeats a call if its process or its node dies.
+        check: is called a few times per second; if it raises an error, the remaining calls are cancelled.
+
+    Raises:
+        CoreError: Ray has given up on a call.
+    """
+    import ray
+    from ray.exceptions import RayError, RayTaskError
+
+    remote, there = ray.remote(num_cpus=1)(function), ray.put(shared)
+    references = [remote.remote(there, *call) for call in calls]
+    left = references
+    try:
+        while left:
+            check()
+            _, left = ray.wait(left, num_returns=len(left), timeout=_CHECK_SECONDS)
+        results: list[T] = ray.get(references)
+    except RayTaskError:
+        raise  # it has the type of the error in the call, too
+    except RayError as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise CoreError(f"the Ray cluster lost a process ({first}); start again to continue") from error
+    finally:
+        for reference in left:
+            ray.cancel(reference)
+    return results
 
 
 def _require_answer(address: str, key: str) -> None:

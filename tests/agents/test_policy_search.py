@@ -103,7 +103,7 @@ def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     config = Config(**_SMALL, **BASE, tolls=["backlog"], start=start)
     agent = Agent(config, mixture, rounds=1, seed=1)
     base, _ = load_policy(shipped_policy("dqn"))
-    seam = agent._simulation(0, 1).seam()
+    seam = agent._player.simulation(0, 1).seam()
     inputs = [feature["name"].rpartition(".")[2] for feature in [*seam["general"], *seam["per_slot"]]]
     assert inputs == [*features_of(config.observation, "general"), *slots]  # the core's order
     x = np.random.default_rng(3).uniform(0, 4, (200, len(inputs))).astype(np.float32)
@@ -146,6 +146,21 @@ def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_be
     assert metrics[1]["decisions"] > metrics[0]["decisions"] > 0
 
 
+@pytest.mark.deep
+def test_a_cluster_plays_the_same_round_and_stops_when_it_is_given_up(mixture: Mixture) -> None:
+    ray = pytest.importorskip("ray")
+    here = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
+    try:
+        there = Agent(Config(**_SMALL, address="local"), mixture, rounds=1, seed=1)
+        assert there.train_round() == here.train_round()
+        endless = Agent(Config(**{**_SMALL, "episode_ns": 1e9}, address="local"), mixture, rounds=1, seed=1)
+        threading.Timer(0.5, endless.abandon).start()
+        with pytest.raises(RoundAbandonedError):
+            endless.train_round()
+    finally:
+        ray.shutdown()
+
+
 def test_a_round_that_is_given_up_leaves_nothing_behind(mixture: Mixture) -> None:
     """An episode of one simulated second takes hours; `abandon()` ends it within some simulated us."""
     agent = Agent(Config(**{**_SMALL, "episode_ns": 1e9}, threads=2), mixture, rounds=1, seed=1)
@@ -160,7 +175,7 @@ def test_a_round_that_is_given_up_leaves_nothing_behind(mixture: Mixture) -> Non
 
 def test_the_loss_of_jobs_is_their_mean_time_per_flit(mixture: Mixture) -> None:
     agent = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
-    simulation = agent._simulation(1, 5)
+    simulation = agent._player.simulation(1, 5)
     simulation.set_policy(agent.policy())
     loss = _loss_of_jobs(simulation, 1e7, lambda: None)
     target, background = simulation.jobs()
