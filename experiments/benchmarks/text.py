@@ -60,12 +60,16 @@ def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: floa
 
 
 def score_tables(summaries: Sequence[Summary], costs: Mapping[str, Sequence[str]]) -> list[Table]:
-    """The overview with the cost of each policy, and the scores by network and by kind of task."""
+    """The overview with the cost of each policy, and the scores by network and by kind of task.
+
+    If each task has its own network, there are no scores by network.
+    """
     table = overview(summaries)
     unknown = (MISSING, MISSING)
     lines = [[*line, *costs.get(one.policy, unknown)] for line, one in zip(table.lines, summaries, strict=True)]
     first = Table(table.title, [*table.heads, "cost, mult.", "bytes"], lines)
-    return [first, *(split(summaries, key) for key in ("transfer", "network", "kind"))]
+    alone = len(summaries[0].by["network"]) == summaries[0].of
+    return [first, *(split(summaries, key) for key in ("transfer", "network", "kind") if key != "network" or not alone)]
 
 
 def overview(summaries: Sequence[Summary]) -> Table:
