@@ -7,7 +7,7 @@
 
 namespace flitgym {
 
-// Returns the indices 0 to count - 1, stably sorted by group. Those of group g lie from first[g] to first[g + 1] - 1.
+// Returns the indices 0 to count - 1, stably sorted by group. Group g has the places first[g] to first[g + 1] - 1.
 template <class Index, class GroupOf>
 std::vector<Index> grouped(std::size_t groups, std::size_t count, std::vector<Index>& first, GroupOf&& group_of) {
   first.assign(groups + 1, 0);
