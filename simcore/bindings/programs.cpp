@@ -3,6 +3,7 @@
 #include "readers/array_program.hpp"
 #include "readers/goal.hpp"
 #include "readers/goal_binary.hpp"
+#include "simcore/grouped.hpp"
 #include "simcore/mapping/communication_matrix.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/workload.hpp"
@@ -26,17 +27,10 @@ static ProgramPtr program_of_flows(u32 ranks, const Integers& when_ps, const Int
   auto program = std::make_shared<ListedFlows>();
   const auto count = static_cast<std::size_t>(source.size());
   program->ranks = ranks;
-  program->first.assign(ranks + 1, 0);
-  for (std::size_t k = 0; k < count; k++) program->first[source.data()[k] + 1]++;
-  for (u32 r = 0; r < ranks; r++) program->first[r + 1] += program->first[r];
-  program->when_ps.resize(count);
-  program->flows.resize(count);
-  std::vector<u64> next(program->first.begin(), program->first.end() - 1);
-  for (std::size_t k = 0; k < count; k++) {
-    const u64 at = next[static_cast<std::size_t>(source.data()[k])]++;
-    program->when_ps[at] = static_cast<u64>(when_ps.data()[k]);
-    program->flows[at] = {static_cast<u64>(bytes.data()[k]), static_cast<u32>(destination.data()[k]),
-                          static_cast<i32>(kind.data()[k])};
+  for (const u64 k : grouped(ranks, count, program->first, [&](u64 k) { return static_cast<u32>(source.data()[k]); })) {
+    program->when_ps.push_back(static_cast<u64>(when_ps.data()[k]));
+    program->flows.push_back(
+        {static_cast<u64>(bytes.data()[k]), static_cast<u32>(destination.data()[k]), static_cast<i32>(kind.data()[k])});
   }
   return program;
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "configuration.hpp"
+#include "simcore/grouped.hpp"
 #include "simcore/tables/engine.hpp"
 #include "tables/dependencies.hpp"
 
@@ -118,27 +119,20 @@ static DemandPtr demand_from(u32 terminals, const py::object& sources, const py:
   auto demand = std::make_shared<Demand>();
   demand->terminals = terminals;
   demand->name = name;
-  demand->first.assign(std::size_t{terminals} + 1, 0);
   double sum = 0, between = 0;
   for (std::size_t k = 0; k < source.size(); k++) {
     const double w = weights.data()[k];
     if (!(w >= 0 && w <= std::numeric_limits<double>::max()))
       throw ConfigError("demand: row " + std::to_string(source[k]) + ", column " + std::to_string(destination[k]) +
                         " is " + to_string(Value{w}) + "; valid are finite numbers from 0");
-    demand->first[destination[k] + 1]++;
     sum += w;
     if (source[k] != destination[k]) between += w;
   }
   if (!std::isfinite(sum)) throw ConfigError("demand: the sum of its entries is infinite");
   if (between == 0) throw ConfigError("demand: no terminal sends to another; at least one entry must be above 0");
-  for (u32 t = 0; t < terminals; t++) demand->first[t + 1] += demand->first[t];
-  demand->source.resize(source.size());
-  demand->weight.resize(source.size());
-  std::vector<u64> fill(demand->first.begin(), demand->first.end() - 1);
-  for (std::size_t k = 0; k < source.size(); k++) {
-    const u64 at = fill[destination[k]]++;
-    demand->source[at] = source[k];
-    demand->weight[at] = weights.data()[k];
+  for (const u64 k : grouped(terminals, source.size(), demand->first, [&](u64 k) { return destination[k]; })) {
+    demand->source.push_back(source[k]);
+    demand->weight.push_back(weights.data()[k]);
   }
   return demand;
 }

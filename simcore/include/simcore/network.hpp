@@ -207,7 +207,6 @@ struct RouterParams {
   bool packet_links;    // flits of different packets do not interleave on a link
   // A packet holds the crossbar from head to tail, so its flits stay contiguous (src/core/stage/train.hpp).
   bool packet_crossbar;
-  bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/core/stage/follow.hpp)
   u32 injection_vcs;        // a NIC uses the VCs below this number, of each traffic class
   bool latency_from_nic;    // packet latency starts at the NIC; false: at generation
   bool keep_backlog;        // a full NIC delays generations; false: it loses them
@@ -297,8 +296,6 @@ struct Network {
   std::vector<u16> ring_of_output, ring_of_input;
   std::vector<MemoryShape> memories;  // data of components in State (memory.hpp)
   std::vector<u32> packet_memories;   // indices into `memories` of the memories with an entry per packet
-  Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
-                           // src/core/stage/follow.cpp)
   Sensed sensed;
   // [routers] cycle before which no request of the router can be granted, because crossbar ports are busy. Kept for
   // packets that keep together and arbiters that order the requests (src/core/stage/switch_allocation.cpp).

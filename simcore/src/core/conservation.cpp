@@ -1,6 +1,5 @@
 // Checks that the counts of flits, credits and buffer slots are consistent.
 #include "core/stage/credit_queue.hpp"
-#include "core/stage/follow.hpp"
 #include "simcore/simulation.hpp"
 #include "simcore/traffic_classes.hpp"
 
@@ -42,8 +41,7 @@ void check_conservation(const Network& net, const State& s) {
     for (const auto& line : partition(s, k).flit_lines.lines)
       for (u32 n = line.first; n != line.end; n++) {
         const FlitEvent& e = line.at(n);
-        // A packet that stays together is counted at its head.
-        const u32 weight = !net.whole_packets ? 1 : e.flit & kHead ? s.packets[packet_of(e.flit)].flits : 0;
+        const u32 weight = net.whole_packets ? s.packets[packet_of(e.flit)].flits : 1;
         flits[e.vc] += weight;
         on_channels += weight;
       }
@@ -57,7 +55,6 @@ void check_conservation(const Network& net, const State& s) {
       const IslipPort port = islip_port(net, s, p);
       for (u32 k = 0; k < port.credits(); k++) returning[net.vc_id(net.channels[p].peer, port.credit(k) % kMaxVcs)]++;
     }
-  if (net.whole_packets && net.router.flit_by_flit) on_channels += flits_at_terminals(net, s);
   const Totals sums = totals(s);
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;

@@ -7,10 +7,9 @@ namespace flitgym {
 // Bits of a number from 0 to `most`.
 static double bits(double most) { return std::bit_width(static_cast<u64>(most)); }
 
-// Memories that speed up or check the simulation, or belong to the arbiter. Routers need what they mirror in any case.
+// Memories that speed up the simulation, or belong to the arbiter. Routers need what they mirror in any case.
 static bool mirrors(const Network& net, u32 memory) {
-  return memory == net.sensed.memory.memory || memory == net.followers[0].memory || memory == net.followers[1].memory ||
-         memory == net.resting.memory || memory == net.islip.memory;
+  return memory == net.sensed.memory.memory || memory == net.resting.memory || memory == net.islip.memory;
 }
 
 HardwareCost hardware_cost(const Network& net, double candidates) {

@@ -55,8 +55,7 @@ bool sees_far(const Network& net) {
 
 // Whether the network must stay in one piece. A packet that is delivered may change data of its source, and feedback
 // may change data of other routers, in any partition. Records of decisions are numbered in one order for the whole
-// network. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions. flit_by_flit
-// serves only tests, so it is not cut.
+// network. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions.
 bool whole(const Network& net) {
   const Seam* const seam = net.seam.get();
   const bool recorded = seam && (seam->capacity > 0 || seam->witness || seam->reward->delivered);
@@ -64,8 +63,7 @@ bool whole(const Network& net) {
     return (m.per == Per::kNetwork || m.per == Per::kJob) && !m.between_windows;
   });
   if (net.workload && one_heap_of_events(*net.workload)) return true;
-  return net.routing_facts.spreads || net.delivered || recorded || shared || (net.learns && sees_far(net)) ||
-         net.router.flit_by_flit;
+  return net.routing_facts.spreads || net.delivered || recorded || shared || (net.learns && sees_far(net));
 }
 
 // Whether no node has terminals at routers of two units. The intra-node link has no least latency, so a node must be in

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "simcore/error.hpp"
+#include "simcore/grouped.hpp"
 
 namespace flitgym::workload {
 
@@ -154,15 +155,10 @@ std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> depende
     return {};
 
   // Repeatedly removes operations without open dependencies. The remaining operations depend on a cycle.
-  std::vector<u32> waits(ops), first(ops + 1), out(dependencies.size());
-  for (const Dependency& d : dependencies) {
-    waits[d.after]++;
-    first[d.before + 1]++;
-  }
-  for (std::size_t op = 0; op < ops; op++) first[op + 1] += first[op];
-  std::vector<u32> fill(first.begin(), first.end() - 1);
-  for (u32 k = 0; k < dependencies.size(); k++) out[fill[dependencies[k].before]++] = k;
-  std::vector<u32> ready;
+  std::vector<u32> waits(ops), ready, first;
+  for (const Dependency& d : dependencies) waits[d.after]++;
+  const std::vector<u32> out =
+      grouped(ops, dependencies.size(), first, [&](std::size_t k) { return dependencies[k].before; });
   for (u32 op = 0; op < ops; op++)
     if (waits[op] == 0) ready.push_back(op);
   for (std::size_t n = 0; n < ready.size(); n++)

@@ -1,7 +1,6 @@
 #include "core/router_setup.hpp"
 
 #include "core/stage/credit_queue.hpp"
-#include "core/stage/follow.hpp"
 
 namespace flitgym {
 
@@ -68,9 +67,6 @@ const std::vector<ParamSpec>& router_params() {
              "the crossbar switches flit by flit, or holds its input and output for a packet until its tail has "
              "passed, as the channel does; packet needs credit_granularity=packet, and claims and frees queues, room "
              "and credits for the whole packet with its head"),
-      choice("packet_stepping", "train", {"train", "flit"},
-             "simulation of crossbar_sharing=packet: a packet is one entry per hop, or moves flit by flit, which is "
-             "much slower and gives the same results (a check of the simulator)"),
       choice("link_sharing", "flit", {"flit", "packet"},
              "the VCs of a link alternate flit by flit, or packet by packet (a packet without available flits lets "
              "others pass)"),
@@ -146,7 +142,6 @@ static void size_trains(const std::string& size_key, const Params& params, Netwo
   net.longest_delay = static_cast<u32>(longest);
   net.router.multi_cycle_switch = true;
   check_watchdog(params, net);
-  if (net.router.flit_by_flit) return declare_followers(net);
   if (net.router.arbiter == Arbiter::kRoundRobin) return;
   net.resting = declare<u32>(net, {.name = "resting",
                                    .meaning = "cycle before which the crossbar can grant no request of the router",
@@ -247,7 +242,6 @@ void size_router(const Params& params, Network& net) {
     throw ConfigError("router.terminal_buffers: input_buffer_flits needs router.crossbar_sharing=flit");
   r.edge_mask = params.text("link_clock") == "flit" ? net.flit_cycles_host - 1 : 0;
   if (r.edge_mask > 0) check_link_clock(params, net);
-  r.flit_by_flit = params.text("packet_stepping") == "flit";
   r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
   r.keep_backlog = params.text("source_backlog") == "kept";

@@ -224,8 +224,6 @@ std::string Simulation::snapshot() {
   ready(1);
   if (state_.part.totals.collected)
     throw CoreError("snapshot() between collect() and apply(): apply the choices first");
-  if (network_->whole_packets && network_->router.flit_by_flit)
-    throw CoreError("snapshot(): router.packet_stepping=flit does not support snapshots; use train");
   if (workspace_.at_hosts)
     throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() at least one cycle first");
   for (u32 k = 0; k < state_.memory.size(); k++) make_dense(state_, k);
@@ -241,8 +239,6 @@ std::string Simulation::snapshot() {
 
 void Simulation::restore(const std::string& bytes) {
   Reader r{bytes};
-  if (network_->whole_packets && network_->router.flit_by_flit)
-    throw ConfigError("restore(): router.packet_stepping=flit does not support snapshots; use train");
   u64 magic = 0, shape = 0, size = 0, hash = 0;
   for (u64* word : {&magic, &shape, &size, &hash}) r.field(*word);
   if (magic != kMagic) throw ConfigError("restore(): the bytes are no snapshot, or of another version of flitgym");

@@ -12,7 +12,6 @@
 #include "core/hosts/scheduler.hpp"
 #include "core/partition.hpp"
 #include "core/stage/acknowledgement.hpp"
-#include "core/stage/follow.hpp"
 #include "core/stage/stage.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/route_computation.hpp"
@@ -65,7 +64,6 @@ static void check(const Frame& f) {
 static void finish(Frame& f, const Batch& b, u32 begin, u32 end) {
   apply_routes(f, b, begin, end);
   switch_allocation(f);
-  if (f.net.accounted_jobs && f.net.whole_packets && f.net.router.flit_by_flit) follow_waits(f);
   f.part.flit_lines.close(f.now);
   f.part.credit_lines.close(f.now);
   f.part.feedback_lines.close(f.now);

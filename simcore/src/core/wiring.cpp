@@ -70,13 +70,7 @@ void Wiring::resize(u32 router_count, u32 ports) {
   if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) +
                       " ports exceed the core's limit of 2^26 ports");
-  claim_memory(u64{router_count} * (ports * 9 + 12), "topology", std::to_string(router_count) + " routers");
-  routers = router_count;
-  first.resize(router_count + 1);
-  for (u32 r = 0; r <= router_count; r++) first[r] = r * ports;
-  peer.assign(first.back(), kNone);
-  kind.assign(first.back(), PortKind::kUnused);
-  router_group.assign(router_count, 0);
+  resize(std::vector<u32>(router_count, ports));
 }
 
 void Wiring::resize(const std::vector<u32>& ports) {

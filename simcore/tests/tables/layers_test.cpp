@@ -357,11 +357,6 @@ TEST(nue_balances_by_demand) {
 
 // ---- PARX on a HyperX of even sizes: the links that each address avoids, and the resulting route lengths ----
 
-tables::ForwardingTable parx(const tables::ChannelGraph& g, std::shared_ptr<const Demand> demand = nullptr,
-                             const Values& values = {}) {
-  return tables::make_table("routing.table", {"parx", values, demand}, g);
-}
-
 // True if (x, y) is in the half that the address avoids: 0 left, 1 right, 2 top, 3 bottom.
 bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
   const bool half[] = {x < width / 2, x >= width / 2, y < height / 2, y >= height / 2};
@@ -374,7 +369,7 @@ TEST(parx_makes_the_detours_of_its_halves) {
   const std::vector<std::pair<u32, u32>> sizes = {{4, 4}, {6, 4}, {2, 6}, {12, 8}};
   for (const auto& [width, height] : sizes) {
     const tables::ChannelGraph g = graph_of(hyperx_section({double(width), double(height)}, 1));
-    const tables::ForwardingTable table = parx(g);
+    const tables::ForwardingTable table = made(g, "parx");
     CHECK_EQ(table.lmc, 2u);
     const auto cycle = find_cycle(g, table);
     CHECK_FOR(cycle.empty(), tables::cycle_name(g, cycle));
@@ -409,7 +404,7 @@ TEST(parx_makes_the_detours_of_its_halves) {
 
 TEST(parx_spreads_the_traffic_of_two_neighbours) {
   const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
-  const tables::ForwardingTable table = parx(g);
+  const tables::ForwardingTable table = made(g, "parx");
   CHECK(find_cycle(g, table).empty());
   CHECK(table.layers <= 4);
   // The terminals of switch 0 send to those of switch 1, each to another. All use one link, or they take detours
@@ -432,20 +427,21 @@ TEST(parx_balances_by_demand) {
   for (const u32 factor : {5, 7, 11, 13}) {
     const auto demand =
         demand_of(g.terminals, [&](u32 s, u32 d) { return s == (d * factor + 3) % g.terminals ? 1e6 : 0; });
-    const tables::ForwardingTable aware = parx(g, demand);
+    const tables::ForwardingTable aware = made(g, "parx", {}, demand);
     CHECK(find_cycle(g, aware).empty());
-    before += highest_load(g, parx(g), *demand);
+    before += highest_load(g, made(g, "parx"), *demand);
     after += highest_load(g, aware, *demand);
   }
   CHECK_FOR(after < before, std::to_string(after) + " and " + std::to_string(before));
 }
 
+// make_table() refuses a table that does not connect all pairs.
 TEST(parx_routes_around_missing_links) {
   for (i64 seed = 1; seed <= 6; seed++) {
     const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 2), {{"links", 0.25}, {"seed", seed}});
-    const tables::ForwardingTable table = parx(g);  // parx() refuses a table that does not connect all pairs
+    const tables::ForwardingTable table = made(g, "parx");
     CHECK(find_cycle(g, table).empty());
-    CHECK(digest(table) == digest(parx(g)));
+    CHECK(digest(table) == digest(made(g, "parx")));
   }
 }
 

@@ -275,10 +275,10 @@ TEST(workload_placements) {
 
 // ---- Blame: the delay that jobs cause each other ----
 
-TEST(blame_adds_up_to_the_time_packets_waited) {
+void check_blame(const Values& router) {
   Simulation sim(with_jobs({motif("halo3d", {{"ranks", 24}, {"iterations", 1}, {"bytes", 60000}}),
                             motif("ur", {{"ranks", 24}, {"iterations", 40}}), motif("stencil27", {{"ranks", 24}})},
-                           {}, scenes::small_network(), "minimal"));
+                           {}, scenes::small_network(), "minimal", router));
   const Network& net = sim.network();
   const u32 jobs = net.accounted_jobs;
   CHECK_EQ(jobs, 3u);
@@ -343,6 +343,10 @@ TEST(blame_adds_up_to_the_time_packets_waited) {
     for (u32 v = 0; v < jobs; v++)
       if (r == kNone || v != net.workload->rank_job[r]) CHECK_EQ(s.job_flits[p * jobs + v], 0u);
   }
+}
+
+TEST(blame_adds_up_to_the_time_packets_waited) {
+  for (const Values& router : {sc22(), packet_crossbar(sc22())}) check_blame(router);
 }
 
 TEST(blame_names_the_job_that_holds_the_link) {

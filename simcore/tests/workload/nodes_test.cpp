@@ -303,11 +303,11 @@ TEST(nodes_skip_idle_cycles_during_a_transfer_on_the_link) {
 // ---- Placement: nodes stay whole, NICs by rank, rails ----
 
 JobSection ring(const std::string& name, u32 ranks) {
-  std::string text = "num_ranks " + std::to_string(ranks) + "\n";
+  std::vector<std::string> lines;
   for (u32 r = 0; r < ranks; r++)
-    text += "rank " + std::to_string(r) + " {\nsend 1000b to " + std::to_string((r + 1) % ranks) +
-            "\nrecv 1000b from " + std::to_string((r + ranks - 1) % ranks) + "\n}\n";
-  return given(name, workload::read_goal(text, name));
+    lines.push_back("send 1000b to " + word((r + 1) % ranks) + "\nrecv 1000b from " + word((r + ranks - 1) % ranks) +
+                    "\n");
+  return given(name, workload::read_goal(goal(lines), name));
 }
 
 Config on(Section topology, i64 ranks, i64 nics, const Values& more, std::vector<JobSection> jobs) {
@@ -410,15 +410,14 @@ TEST(node_placement_shares_nodes_only_on_request) {
 
 TEST(node_placement_maps_nodes_by_the_bytes_between_them) {
   // The pairs of ranks 4 k and 4 k + 35 exchange bytes, so neighbours in number are no neighbours in traffic.
-  std::string text = "num_ranks 72\n";
+  std::vector<std::string> ranks;
   for (u32 r = 0; r < 72; r++)
-    text += "rank " + std::to_string(r) + " {\nsend 100000b to " + std::to_string((r + 36) % 72) +
-            "\nrecv 100000b from " + std::to_string((r + 36) % 72) + "\nsend 9000b to " +
-            std::to_string(r / 4 * 4 + (r + 1) % 4) + "\nrecv 9000b from " + std::to_string(r / 4 * 4 + (r + 3) % 4) +
-            "\n}\n";
+    ranks.push_back("send 100000b to " + word((r + 36) % 72) + "\nrecv 100000b from " + word((r + 36) % 72) +
+                    "\nsend 9000b to " + word(r / 4 * 4 + (r + 1) % 4) + "\nrecv 9000b from " +
+                    word(r / 4 * 4 + (r + 3) % 4) + "\n");
   const auto placed = [&](const Values& more) {
-    return Simulation(
-        on(small_network(), 4, 1, merge(policy("mapped"), more), {given("far", workload::read_goal(text, "far"))}));
+    return Simulation(on(small_network(), 4, 1, merge(policy("mapped"), more),
+                         {given("far", workload::read_goal(goal(ranks), "far"))}));
   };
   const Simulation in_order = placed({{"mapping", "in_order"}, {"mapping_refine", "none"}});
   const Simulation mapped = placed({});

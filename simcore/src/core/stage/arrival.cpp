@@ -125,8 +125,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     o.busy_until = select(!o.awake & !wanted & free, f.now + wake, o.busy_until);
     if (!o.awake & wanted) [[unlikely]] {
       if (o.stalled) end_stall(f, o);
-      if (free) schedule_port(f, o, port, edge(f, f.now + wake));
-      else schedule_when_free(f, o, port);
+      schedule_port(f, o, port, free ? edge(f, f.now + wake) : o.busy_until);
     }
   }
   line.first = due;

@@ -42,8 +42,7 @@ void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Batch& b = f.w.batch;
-  // Sequential routings need one order of requests, but the order of events depends on the partitions and on
-  // router.packet_stepping.
+  // Sequential routings need one order of requests, but the order of events depends on the partitions.
   if (net.routing_facts.sequential && !std::is_sorted(f.w.routes.begin(), f.w.routes.end()))
     std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();

@@ -123,14 +123,6 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
 // The first cycle from `when` on in which flits may start on links.
 inline Cycle edge(const Frame& f, Cycle when) { return when | f.net.router.edge_mask; }
 
-// Value of Port::busy_until while the end of a packet on the channel is not known yet (follow.hpp).
-inline constexpr Cycle kHeld = kNone;
-
-inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
-  if (o.busy_until == kHeld) o.awake = 1;
-  else schedule_port(f, o, port, o.busy_until);
-}
-
 // Feedback to the upstream router when the head of a packet wins the switch here: the time of the hop plus this
 // router's estimate of the remaining time. It is sent when the head wins, because the next router may overwrite the
 // packet's details before the tail wins.

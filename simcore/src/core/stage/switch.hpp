@@ -305,9 +305,6 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
   if constexpr (kWhole) {  // the crossbar's ports stay with the packet until its tail has passed
     Packet& p = x.packets[id];
     const Flit packet = flit & ~kHead;
-    const bool follows = net.router.flit_by_flit && flits > 1;
-    if (follows) [[unlikely]]
-      follow_through_crossbar(x.f, v, output << x.vc_shift | vc, id);
     Cycle last;
     if constexpr (kShape.output_buffers) {
       last = tail_passes(p, x.now, x.crossbar_cycles);
@@ -316,8 +313,8 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     } else {
       last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
     }
-    at.ports[in_port].input_busy_until = follows ? kHeld : last + x.crossbar_cycles;
-    o.output_busy_until = follows ? kHeld : last + flit_cycles;
+    at.ports[in_port].input_busy_until = last + x.crossbar_cycles;
+    o.output_busy_until = last + flit_cycles;
     return;
   }
   if (at.timed()) {

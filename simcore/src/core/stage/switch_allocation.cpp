@@ -366,7 +366,6 @@ void switch_allocation(Frame& f) {
   const RouterParams& router = f.net.router;
   if (router.crossbar_per_vc) return switch_allocation_per_vc(f);
   if (router.arbiter == Arbiter::kIslip) return switch_allocation_islip(f);
-  if (f.net.whole_packets && router.flit_by_flit) follow_crossbars(f);
   router.output_depth > 0 ? allocate_by_kind<true>(f) : allocate_by_kind<false>(f);
 }
 

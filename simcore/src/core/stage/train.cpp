@@ -19,7 +19,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   InputVc* const input_vcs = s.input_vcs.data();
   Packet* const packets = s.packets.data();
   const Observers observers(f);
-  const bool learns = net.learns, follows = net.router.flit_by_flit;
+  const bool learns = net.learns;
 
   for (u32 n = line.first; n != due; n++) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an old event, harmless
@@ -31,8 +31,6 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     }
 
     const FlitEvent e = items[n & mask];
-    if (follows && !follow_arrival(f, e)) [[unlikely]]
-      continue;
     const u32 id = packet_of(e.flit), port = net.port_of_vc(e.vc);
     Packet& p = packets[id];
     InputVc& in = input_vcs[e.vc];
@@ -92,8 +90,8 @@ void send(Frame& f, u32 port) {
   const u32 flit_cycles = net.channels[port].flit_cycles;
   if constexpr (kClasses) classes::charge_channel(f, port, vc, flits);
   const Cycle last = start_on_channel(f, o, port, vc, packet, flit_cycles);
-  o.busy_until = last == kHeld ? kHeld : last + flit_cycles;
-  if (o.waiting_vcs) schedule_when_free(f, o, port);
+  o.busy_until = last + flit_cycles;
+  if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
   f.part.totals.moves += flits;
 
   if (out.parked != kNoVc) wake_parked(f, out);
@@ -113,7 +111,6 @@ void arrivals_of_packets(Frame& f) {
 }
 
 void traversal_of_packets(Frame& f) {
-  if (f.net.router.flit_by_flit) follow_channels(f);
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);

@@ -18,11 +18,9 @@
 // flits arrive at once. So, for any rates of links and crossbar, the last of n flits passes at
 //   max(time of the first + (n - 1) flit times, its own arrival).
 // No result depends on the flits between head and tail. Therefore a packet can move as a train. A train is one entry
-// per place with the time at which the packet's tail arrives (Packet::tail). follow.cpp implements the same model flit
-// by flit.
+// per place with the time at which the packet's tail arrives (Packet::tail).
 #pragma once
 
-#include "core/stage/follow.hpp"
 #include "core/stage/stage.hpp"
 
 namespace flitgym {
@@ -61,41 +59,29 @@ inline void enqueue_packet(Frame& f, Port& o, OutputVc& out, u32 port, u32 vc, F
   if (o.awake) return;
   if (out.credits == 0) return begin_stall(f, o);
   const u32 wake = f.net.router.wake_cycles;
-  if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + std::max(wake, delay));
-  else schedule_when_free(f, o, port);
+  schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + std::max(wake, delay) : o.busy_until);
 }
 
-// A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which the tail starts, or
-// kHeld if it is not known.
+// A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which the tail starts.
 inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, u32 flit_cycles) {
   const Network& net = f.net;
   const Channel& channel = net.channels[port];
   Packet& p = f.s.packets[packet_of(packet)];
-  const bool all = p.flits == 1 || !net.router.flit_by_flit;
-  const FlitEvent head{net.vc_id(channel.peer, vc), packet | kHead | (all ? kTail : 0)};
-  Cycle last;
-  if (net.router.flit_by_flit) [[unlikely]] {
-    f.part.flit_lines.lines[channel.line].push(head);
-    last = p.flits == 1 ? f.now : kHeld;
-    follow_on_channel(f, port, vc, packet_of(packet));
-  } else {
-    last = tail_passes(p, f.now, flit_cycles);
-    p.tail = last + net.delays[channel.line];
-    if (net.is_nic(channel.peer)) {
-      f.part.tails_due.push(p.tail, head);
-      if (net.workload) {  // read when the tail arrives; may extend over two lines
-        const PacketPayload* const payload = &f.s.payloads[packet_of(packet)];
-        __builtin_prefetch(payload);
-        __builtin_prefetch(&payload->reserved);
-      }
-    } else {
-      f.part.flit_lines.lines[channel.line].push(head);
+  const FlitEvent whole{net.vc_id(channel.peer, vc), packet | kHead | kTail};
+  const Cycle last = tail_passes(p, f.now, flit_cycles);
+  p.tail = last + net.delays[channel.line];
+  if (net.is_nic(channel.peer)) {
+    f.part.tails_due.push(p.tail, whole);
+    if (net.workload) {  // read when the tail arrives; may extend over two lines
+      const PacketPayload* const payload = &f.s.payloads[packet_of(packet)];
+      __builtin_prefetch(payload);
+      __builtin_prefetch(&payload->reserved);
     }
+  } else {
+    f.part.flit_lines.lines[channel.line].push(whole);
   }
   o.flits += p.flits;
-  // With packet_stepping=flit, follow_waits() counts the busy cycles.
-  const u32 busy = net.router.flit_by_flit ? 0 : last + channel.flit_cycles - f.now;
-  Observers(f).sent(port, vc, packet | kHead, p.flits, busy);
+  Observers(f).sent(port, vc, packet | kHead, p.flits, last + channel.flit_cycles - f.now);
   return last;
 }
 

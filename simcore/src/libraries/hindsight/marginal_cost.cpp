@@ -54,8 +54,6 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
     throw ConfigError("marginal cost: forks record no transitions; set routing.record=0");
   if (net.control && net.control->ack_flits)
     throw ConfigError("marginal cost: acknowledgements are packets; set congestion_control.ack_bytes=0");
-  if (net.whole_packets && net.router.flit_by_flit)
-    throw ConfigError("marginal cost: router.packet_stepping=flit is only for checking; use train");
   copy_ = listing_network(net, "marginal cost");
   listing_ = copy_ ? copy_.get() : &net;
 

@@ -1,6 +1,7 @@
 #include "simcore/mapping/problem.hpp"
 
 #include "simcore/graph.hpp"
+#include "simcore/grouped.hpp"
 #include "simcore/kind.hpp"
 
 namespace flitgym {
@@ -62,17 +63,12 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
       s = sites.count++;
       sites.router.push_back(net.terminal_router[t]);
     }
-  sites.first_slot.assign(sites.count + 1, 0);
-  for (const u32 t : terminals) sites.first_slot[site[net.terminal_router[t]] + 1]++;
-  for (u32 s = 0; s < sites.count; s++) sites.first_slot[s + 1] += sites.first_slot[s];
-  std::vector<u32> next(sites.first_slot.begin(), sites.first_slot.end() - 1);
-  sites.terminal.resize(terminals.size());
-  sites.site_of.resize(terminals.size());
-  for (const u32 t : terminals) {
-    const u32 s = site[net.terminal_router[t]], slot = next[s]++;
-    sites.terminal[slot] = t;
-    sites.in_order.push_back(slot);
-    sites.site_of[slot] = s;
+  sites.in_order.resize(terminals.size());
+  for (const u32 k : grouped(sites.count, terminals.size(), sites.first_slot,
+                             [&](std::size_t k) { return site[net.terminal_router[terminals[k]]]; })) {
+    sites.in_order[k] = static_cast<u32>(sites.terminal.size());
+    sites.terminal.push_back(terminals[k]);
+    sites.site_of.push_back(site[net.terminal_router[terminals[k]]]);
   }
 
   sites.fabric = fabric_of(net);

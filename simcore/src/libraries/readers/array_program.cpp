@@ -1,6 +1,7 @@
 #include "readers/array_program.hpp"
 
 #include "simcore/error.hpp"
+#include "simcore/grouped.hpp"
 #include "simcore/limits.hpp"
 
 namespace flitgym::workload {
@@ -101,18 +102,6 @@ class LoopedProgram : public Program {
     for (const i64 n : count) first_block_.push_back(first_block_.back() + static_cast<u64>(n));
   }
 
-  // Indices of the entries sorted by block, in the given order within a block. `first` receives the first entry of each
-  // block, and the end.
-  template <class BlockOf>
-  std::vector<u64> sorted(std::size_t entries, std::vector<u64>& first, BlockOf&& block_of) const {
-    first.assign(first_block_.back() + 1, 0);
-    for (std::size_t k = 0; k < entries; k++) first[block_of(k) + 1]++;
-    for (std::size_t b = 1; b < first.size(); b++) first[b] += first[b - 1];
-    std::vector<u64> next = first, order(entries);
-    for (std::size_t k = 0; k < entries; k++) order[next[block_of(k)]++] = k;
-    return order;
-  }
-
   // The block that entry `index` of the two columns refers to.
   u64 named_block(const char* rank_column, Column rank_values, const char* block_column, Column block_values,
                   std::size_t index) const {
@@ -123,7 +112,7 @@ class LoopedProgram : public Program {
   }
 
   void add_ops(const ProgramArrays& a) {
-    given_ = sorted(a.op_rank.size(), first_op_, [&](std::size_t k) {
+    given_ = grouped(first_block_.back(), a.op_rank.size(), first_op_, [&](std::size_t k) {
       return first_block_[static_cast<u64>(a.op_rank[k])] + static_cast<u64>(a.op_block[k]);
     });
     for (u64 b = 0; b + 1 < first_op_.size(); b++)
@@ -155,7 +144,8 @@ class LoopedProgram : public Program {
     std::vector<u64> block(entries);
     for (std::size_t k = 0; k < entries; k++, worked(8))
       block[k] = named_block("dependency_rank", a.dependency_rank, "dependency_block", a.dependency_block, k);
-    const std::vector<u64> order = sorted(entries, first_dependency_, [&](std::size_t k) { return block[k]; });
+    const std::vector<u64> order =
+        grouped(first_block_.back(), entries, first_dependency_, [&](std::size_t k) { return block[k]; });
     for (const u64 k : order) {
       const i64 last = static_cast<i64>(first_op_[block[k] + 1] - first_op_[block[k]]) - 1;
       const i64 before = checked("dependency_before", a.dependency_before, k, 0, last, "an operation of its block");

@@ -1,5 +1,6 @@
 #include "simcore/tables/channel_graph.hpp"
 
+#include "simcore/grouped.hpp"
 #include "simcore/topology/torus.hpp"
 
 namespace flitgym::tables {
@@ -44,16 +45,11 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
           k != Torus::kNoDimension && t->ring[k] && t->widths[k] > (g.damaged ? 2u : 3u))
         g.ring[c] = g.port[c];
 
-  g.first_terminal.assign(g.switches + 1, 0);
   for (u32 t = 0; t < g.terminals; t++) {
     g.terminal_switch.push_back(net.terminal_router[t]);
     g.terminal_port.push_back(static_cast<u16>(net.terminal_port[t]));
-    g.first_terminal[net.terminal_router[t] + 1]++;
   }
-  for (u32 s = 0; s < g.switches; s++) g.first_terminal[s + 1] += g.first_terminal[s];
-  g.terminal_of.resize(g.terminals);
-  std::vector<u32> fill(g.first_terminal.begin(), g.first_terminal.end() - 1);
-  for (u32 t = 0; t < g.terminals; t++) g.terminal_of[fill[g.terminal_switch[t]]++] = t;
+  g.terminal_of = grouped(g.switches, g.terminals, g.first_terminal, [&](u32 t) { return g.terminal_switch[t]; });
   return g;
 }
 

@@ -7,6 +7,7 @@
 // The source leaves two choices open. Here the fitness to be minimized is the sum over channels of (routes on the
 // channel)^alpha, and the best tables survive. The second stop criterion of the source (the best two within 0.05) is
 // left out.
+#include "simcore/grouped.hpp"
 #include "simcore/rng.hpp"
 #include "tables/angara_routes.hpp"
 
@@ -30,12 +31,7 @@ struct Genes {
 class Listing {
  public:
   explicit Listing(const AngaraPaths& paths) : paths_(paths) {
-    first_.assign(paths.node.size() + 1, 0);
-    for (const AngaraPaths::Arc& a : paths.arcs) first_[a.to + 1]++;
-    for (std::size_t v = 0; v < paths.node.size(); v++) first_[v + 1] += first_[v];
-    into_.resize(paths.arcs.size());
-    std::vector<u32> fill(first_.begin(), first_.end() - 1);
-    for (u32 a = 0; a < paths.arcs.size(); a++) into_[fill[paths.arcs[a].to]++] = a;
+    into_ = grouped(paths.node.size(), paths.arcs.size(), first_, [&](std::size_t a) { return paths.arcs[a].to; });
     worked(paths.arcs.size());
   }
   u32 list(u32 target, u32 most, std::vector<u32>& channels) {
