@@ -1,24 +1,18 @@
 """The command `flitgym simulate`: the files that it writes, its errors, and the reuse of finished runs."""
 
-import json
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import Command, results
 from flitgym.configs import compose, core_sections, run_id
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import Simulation
-
-
-def results(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
 
 
 def test_a_result_holds_its_numbers_and_the_validated_configuration(
