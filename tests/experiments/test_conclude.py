@@ -61,7 +61,7 @@ def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     ],
 )
 def test_formats(word: str, formats: tuple[str, ...]) -> None:
-    assert plot_formats(compose((word,))) == formats
+    assert plot_formats(compose((word,)).plot.format) == formats
 
 
 def test_the_format_does_not_change_the_hash(tiny_runs: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from conftest import Command, results
 from flitgym.configs.routes import TABLE, route_hash, route_id
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.sweep import expand, run_all
+from flitgym.experiments.running.plan import expand
+from flitgym.experiments.running.sweep import run_all
 from flitgym.experiments.table_quality.one_table import obtain
 from flitgym.experiments.table_quality.sweep import compare
 from flitgym.experiments.table_quality.text import remarks
