@@ -11,8 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 def template(path: str) -> Template:
     """The template in a file below the folder of this module. It escapes all texts."""
     loader = FileSystemLoader(Path(__file__).parent)
-    rules = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    return Environment(loader=loader, **rules).get_template(path)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template(path)
 
 
 def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), title: str = "") -> str:

@@ -47,15 +47,10 @@ def command(tmp_path: Path) -> Command:
 @pytest.fixture(scope="session")
 def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs of two routings at two loads."""
-    from flitgym.configs import compose
-    from flitgym.experiments.running.one_run import execute
-    from flitgym.experiments.terminal.progress import no_report
-
     folder = tmp_path_factory.mktemp("runs")
     for routing in ("minimal", "par"):
         for load in (0.1, 0.4):
-            config = compose((*TINY, f"routing={routing}", f"traffic.load={load}"))
-            execute(config, folder / f"{routing}_{load}", no_report)
+            executed(folder / f"{routing}_{load}", *TINY, f"routing={routing}", f"traffic.load={load}")
     return folder
 
 
@@ -63,6 +58,15 @@ def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def study(tiny_runs: Path, tmp_path: Path) -> Path:
     """A copy of these runs."""
     return Path(shutil.copytree(tiny_runs, tmp_path / "study"))
+
+
+def executed(folder: Path, *words: str) -> dict[str, Any]:
+    """The result of a run with these overrides, whose files are in a folder."""
+    from flitgym.configs import compose
+    from flitgym.experiments.running.one_run import execute
+    from flitgym.experiments.terminal.progress import no_report
+
+    return execute(compose(words), folder, no_report)
 
 
 def call_command(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TINY
+from conftest import TINY, executed
 from flitgym.configs import compose, config_hash, plot_formats
 from flitgym.experiments.conclusion.conclude import conclude
 from flitgym.experiments.results.rows import read_rows, row
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 
 
 def times(paths: list[Path]) -> dict[Path, int]:
@@ -37,7 +35,7 @@ def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     assert times(conclude(study)) == before
     formats: tuple[str, ...] = ("png", "svg")
     if change == "run":
-        execute(compose((*TINY, "routing=par", "traffic.load=0.2")), study / "further", no_report)
+        executed(study / "further", *TINY, "routing=par", "traffic.load=0.2")
     else:
         formats = ("pdf",)
     after = times(conclude(study, formats))
