@@ -147,7 +147,8 @@ def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[st
     """The values of a section with hashes of files instead of their paths. `motif:halo3d` is not a file."""
     paths = {key: values[key] for key in keys if values.get(key) and not values[key].startswith("motif:")}
     content = {"path": without_provenance}
-    return {**values, **{key: file_hash(f"{section}.{key}", path, content.get(key)) for key, path in paths.items()}}
+    named = f"{section}." if section else ""
+    return {**values, **{key: file_hash(named + key, path, content.get(key)) for key, path in paths.items()}}
 
 
 def study_folder(*, _root_: Mapping[Any, Any]) -> str:

@@ -1,6 +1,6 @@
 """The section `plot`: the formats of a sweep's picture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..simcore import ConfigError
@@ -9,12 +9,7 @@ from .errors import unknown
 PLOT_FORMATS = ("png", "svg", "pdf")
 
 
-def plot_formats(config: Mapping[Any, Any]) -> tuple[str, ...]:
-    """The formats in `plot.format` of a configuration; see `formats_of`."""
-    return formats_of("plot.format", config["plot"]["format"])
-
-
-def formats_of(key: str, given: Any) -> tuple[str, ...]:
+def plot_formats(given: Any, key: str = "plot.format") -> tuple[str, ...]:
     """The formats in words joined by commas or in a list, each once; empty for `[]`, `none` or null."""
     words = given.split(",") if isinstance(given, str) else given
     if words is None or words == ["none"]:

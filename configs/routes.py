@@ -11,9 +11,8 @@ from ..simcore import ConfigError, registered
 from .composition import Root
 from .identity import check_seed, core_failures, digest, plain_of, with_hashed_files
 from .jobs import file_word
-from .schema import component_schema, offer_root
+from .schema import component_node, offer_root
 from .source import offer
-from .traces import file_hash
 
 # Keys that do not change a table or its numbers.
 _NOT_IDENTITY = {"study", "overwrite", "dump", "hydra", "failures"}
@@ -25,7 +24,7 @@ def register_routes() -> None:
     """Offer the root and every engine's parameters to Hydra; safe to repeat."""
     offer_root("routes", "route")
     for name in registered("engine"):
-        offer(f"engine/{name}", partial(component_schema, "engine", name))
+        offer(f"engine/{name}", partial(component_node, "engine", name))
     OmegaConf.register_new_resolver("route_id", route_id, replace=True)
 
 
@@ -54,9 +53,7 @@ def route_hash(config: Mapping[Any, Any]) -> str:
     """Hash of everything that determines a table, 12 hexadecimal digits. Files count by their content."""
     plain = plain_of(config)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
-    for key in _FILES:
-        if identity[key] and not identity[key].startswith("motif:"):
-            identity[key] = file_hash(key, identity[key])
+    identity = with_hashed_files("", identity, _FILES)
     identity["topology"] = with_hashed_files("topology", identity["topology"])
     if plain["file"] is not None:
         identity.pop("engine")

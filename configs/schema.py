@@ -41,14 +41,11 @@ _OR_NULL: dict[str, Any] = {
 Field = tuple[str, Any, Any]
 
 
-def component_schema(kind: str, name: str) -> type:
-    """The structured config of a registered component: `name`, and a typed field per parameter with its default."""
+def component_node(kind: str, name: str) -> DictConfig:
+    """The node of a registered component: `name`, and a typed field per parameter with its default."""
     classes: list[Field] = [("classes", dict[str, Any], field(default_factory=dict))] if kind == "router" else []
-    return make_dataclass(f"{kind}_{name}", [("name", str, field(default=name)), *_declared(kind, name), *classes])
-
-
-def _component_node(kind: str, name: str) -> DictConfig:
-    return node_of(component_schema(kind, name))
+    fields = [("name", str, field(default=name)), *_declared(kind, name), *classes]
+    return node_of(make_dataclass(f"{kind}_{name}", fields))
 
 
 def workload_node(name: str) -> DictConfig:
@@ -143,7 +140,7 @@ def register_schema() -> None:
         offer_root(name, root)
     for kind in KINDS:
         for name in registered(kind):
-            offer(f"{kind}/{name}", partial(_component_node, kind, name))
+            offer(f"{kind}/{name}", partial(component_node, kind, name))
     # The options of this group are YAML files with these types.
     for name in WORKLOADS:
         offer(f"hydra/schema/workload/{name}", partial(workload_node, name))

@@ -12,10 +12,8 @@ from .comparison.pairs import Comparison, compare, within
 from .comparison.text import markdown, remarks, results_of, sentences
 from .metrics import Interval
 from .plotting.swept import Row
-from .results.rows import rows_in
-from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
+from .terminal.commandline import CommandError, parse, rows_of, run_command
 from .terminal.tables import LATEX, console, interval_columns, latex_table, write_csv
-from .terminal.words import parse
 
 NAME = "flitgym compare"
 _WIDTH = 160  # columns of tables that do not go to a terminal
@@ -35,11 +33,9 @@ or two single runs, by the keys that they have in common, and list the keys of t
 """
 
 
-def rows_of(directory: Path) -> Sequence[Row]:
+def _rows(directory: Path) -> Sequence[Row]:
     """The rows of the simulated runs of a folder."""
-    require_folder(NAME, directory)
-    rows, damaged = rows_in(directory)
-    say_damaged(NAME, damaged)
+    rows, damaged = rows_of(NAME, directory)
     kept = [row for row in rows if "routing.name" in row]
     if damaged and not kept:
         raise CoreError(f"every run below {directory} is damaged")
@@ -58,7 +54,7 @@ def command(words: Sequence[str]) -> None:
         return
     lines: list[str] = []
     if len(folders) == 1 and "by" in given:
-        comparisons, refused = within(rows_of(folders[0]), given["by"], given.get("reference"))
+        comparisons, refused = within(_rows(folders[0]), given["by"], given.get("reference"))
         print(*(f"{NAME}: {reason}\n" for reason in refused), sep="", end="", file=sys.stderr)
         lines = [line for names, found in comparisons.items() for line in sentences(found, names)]
         if not lines:
@@ -67,7 +63,7 @@ def command(words: Sequence[str]) -> None:
     elif len(folders) == 2 and not {"by", "reference"} & set(given):
         first, second = (folder.resolve().name for folder in folders)
         names = (first, second) if first != second else (str(folders[0]), str(folders[1]))
-        comparisons = {names: compare(*map(rows_of, folders))}
+        comparisons = {names: compare(*map(_rows, folders))}
         if not comparisons[names].pairs:
             raise CommandError(
                 f"no run of {folders[0]} has the same values of the swept parameters as a run of {folders[1]}"

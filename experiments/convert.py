@@ -27,13 +27,11 @@ from ..configs.machine import LEVELS, expanded, read_machine
 from ..configs.quantities import in_number
 from ..simcore import ChannelGraph, ConfigError
 from ..simcore._files import read_plain
-from .terminal.commandline import CommandError, main_of
+from .terminal.commandline import CommandError, main_of, parse, some
 from .terminal.tables import write_csv
-from .terminal.words import parse
 
 NAME = "flitgym convert"
 _COLUMNS = ("a_port", "b_port", "latency_ns", "bandwidth_gb_per_s", "kind", "links")
-_MOST_LISTED = 8  # attributes or nodes that are named
 _USAGE = f"""\
 usage: {NAME} <file> [out=<file.csv>] [hosts=<names>] [<column>=<attribute>[*<number>] ...]
 
@@ -73,9 +71,7 @@ def convert(file: Path, given: Mapping[str, str]) -> list[str]:
         patterns = given["hosts"].split(",")
         hosts = {node for node, name in names.items() if any(fnmatchcase(name, one) for one in patterns)}
         if not hosts:
-            raise ConfigError(
-                f"hosts={given['hosts']}: no node has such a name; nodes: {_listed(list(names.values()))}"
-            )
+            raise ConfigError(f"hosts={given['hosts']}: no node has such a name; nodes: {some(list(names.values()))}")
     notes: list[str] = []
     edges = _cables(graph, notes)
     for a, b, data in edges:
@@ -83,7 +79,7 @@ def convert(file: Path, given: Mapping[str, str]) -> list[str]:
             data |= {"a_port": ports[a], "b_port": ports[b]}
     ends = Counter(node for a, b, _ in edges for node in (a, b))
     if alone := [names[node] for node in graph if not ends[node]]:
-        notes.append(f"left out: nodes without a cable: {_listed(alone)}")
+        notes.append(f"left out: nodes without a cable: {some(alone)}")
     found = dict.fromkeys(key for _, _, data in edges for key in data)
     sources = {column: _source(column, given[column], found) for column in _COLUMNS if column in given}
     sources = {column: (column, 1.0) for column in _COLUMNS if column in found} | sources
@@ -106,7 +102,8 @@ def convert(file: Path, given: Mapping[str, str]) -> list[str]:
     ):
         left = {key: str(value)[:30] for data in parts for key, value in data.items() if key not in used}
         if left:
-            notes.append(f"unused attributes of {what}: {_listed([f'{key} ({value})' for key, value in left.items()])}")
+            attributes = some([f"{key} ({value})" for key, value in left.items()])
+            notes.append(f"unused attributes of {what}: {attributes}")
     out = Path(given.get("out", file.with_suffix(".csv")))
     if out.suffix != ".csv" or out.resolve() == file.resolve():
         raise ConfigError(f"out={out}: write another name that ends in .csv")
@@ -228,11 +225,6 @@ def _value(where: str, column: str, value: Any, factor: float) -> Any:
         return f"{float(in_number(column, str(value).replace(' ', ''))) * factor:.9g}"
     except ValueError:
         raise ConfigError(f"{where} is '{value}'; expected a number for {column}, or one with a unit") from None
-
-
-def _listed(words: Sequence[str]) -> str:
-    more = f" and {len(words) - _MOST_LISTED} more" if len(words) > _MOST_LISTED else ""
-    return ", ".join(words[:_MOST_LISTED]) + more
 
 
 def machine_text(file: Path) -> str:

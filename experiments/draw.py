@@ -26,8 +26,7 @@ from .plotting.drawing import save_figure
 from .plotting.loads import run_loads
 from .report.runs import runs_of
 from .results.files import RESULT_FILE, read_result
-from .terminal.commandline import CommandError, main_of
-from .terminal.words import parse
+from .terminal.commandline import CommandError, main_of, parse
 
 NAME = "flitgym draw"
 FOLDER = Path("results/drawings")

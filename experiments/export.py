@@ -1,6 +1,5 @@
 """`flitgym export`: the runs of a study as rows, as a table for a paper, or as a folder that repeats them."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from .exporting.artifact import write_artifact
 from .plotting.lines import TRAFFIC, Point, groups_of, points, times_of_jobs
 from .plotting.swept import FILTER, column_of, filtered, named, swept
 from .plotting.words import axis_label, value_label
-from .results.rows import ROWS_FILE, is_labelled, is_number, rows_in, write_rows
-from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
+from .results.rows import ROWS_FILE, is_labelled, is_number, write_rows
+from .terminal.commandline import CommandError, main_of, parse, rows_of
 from .terminal.tables import LATEX, MISSING, latex_table, markdown_table, write_csv
-from .terminal.words import parse
 
 NAME = "flitgym export"
 KEYS = ("study", "format", "columns", "filter", "out")
@@ -49,15 +47,13 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
         CoreError: some runs are damaged. The file holds the others.
         OSError: the file cannot be written.
     """
-    require_folder(NAME, directory)
     out = Path(given["out"]) if "out" in given else None
     kind = given.get("format", "parquet" if out is None else _SUFFIXES.get(out.suffix, out.suffix))
     if kind not in _FORMATS:
         raise ConfigError(unknown("format" if "format" in given else f"out={out}", kind, _FORMATS, "format"))
     if kind == "parquet" and out is None and {"columns", "filter"} & set(given):
         raise ConfigError(f"out: name a file, because {ROWS_FILE} of the folder holds all rows and columns")
-    rows, damaged = rows_in(directory)
-    say_damaged(NAME, damaged)
+    rows, damaged = rows_of(NAME, directory)
     if "filter" in given:
         rows = filtered(rows, given["filter"])
     if not rows:
@@ -138,18 +134,15 @@ def _cell(point: Point, bold: bool, latex: bool) -> str:
     return text + ("$^*$" if latex else r"\*") * point.saturated
 
 
-def command(words: Sequence[str]) -> None:
-    """Execute the command with its arguments."""
-    folders, given, options = parse(words, KEYS, ("help", "h"))
-    if options:
-        print(_USAGE, end="")
-        return
+def command(words: Sequence[str]) -> str:
+    """Execute the command with its arguments, and return the line to print."""
+    folders, given, _ = parse(words, KEYS, ())
     folders += [Path("results", given["study"])] if "study" in given else []
     if len(folders) != 1:
         raise CommandError(f"the command takes one folder, not {len(folders)}; for example {NAME} results/first")
-    print("{}: {} runs".format(*export(folders[0], given)))
+    return "{}: {} runs".format(*export(folders[0], given))
 
 
 def main() -> None:
     """Entry point of the command."""
-    sys.exit(run_command(NAME, lambda: command(sys.argv[1:])))
+    main_of(NAME, _USAGE, command)

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..configs import unknown
-from ..configs.plot import PLOT_FORMATS, formats_of
+from ..configs.plot import PLOT_FORMATS, plot_formats
 from ..simcore import ConfigError, CoreError
 from .conclusion.conclude import conclude
 from .plotting.swept import FILTER
 from .results.files import DamagedError
-from .results.rows import ROWS_FILE, is_labelled, is_number, rows_in
-from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
-from .terminal.words import parse
+from .results.rows import ROWS_FILE, is_labelled, is_number
+from .terminal.commandline import CommandError, parse, rows_of, run_command
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +56,7 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
     from .plotting.sweeps import curves, sweep_figure
     from .plotting.swept import column_of, filtered, named, swept
 
-    formats = formats_of("format", given.get("format", "png,svg"))
+    formats = plot_formats(given.get("format", "png,svg"), "format")
     if not formats:
         raise ConfigError(f"format: a picture needs a format; valid formats: {', '.join(PLOT_FORMATS)}")
     chosen: Sequence[str] = formats
@@ -136,9 +135,7 @@ def _resize(figure: "Figure", width: float, height: float, font: float) -> None:
 
 
 def _rows(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
-    require_folder(NAME, directory)
-    rows, damaged = rows_in(directory)
-    say_damaged(NAME, damaged)
+    rows, damaged = rows_of(NAME, directory)
     if not rows:
         raise CommandError(f"no run below {directory}; make some with `flitgym simulate -m study=<name> ...`")
     return rows, damaged

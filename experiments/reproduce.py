@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from ..configs import CONFIG_DIR, explain, refuse_added, unknown
+from ..configs import CONFIG_DIR, explain, unknown
 from ..configs.composition import WRONG
 from ..simcore import ConfigError
 from .comparison.places import FIGURES, STUDIES, Place, available, places, plan
@@ -23,13 +22,14 @@ from .comparison.published import draw
 from .evaluation.plan import policies_of
 from .evaluation.study import as_list
 from .plotting.players import player, player_of
-from .results.files import remove_if_unused, require_writable
+from .results.files import require_writable
 from .results.rows import ROWS_FILE, read_rows, row, write_rows
-from .running.launcher import HERE, Launcher, launcher_of_app
+from .running.launcher import HERE, Launcher, in_run_folder, launcher_of_app
 from .running.one_run import prepare
-from .running.sweep import PlannedRun, run_all
+from .running.plan import PlannedRun
+from .running.sweep import run_all
 from .saturation.search import SATURATIONS
-from .terminal.commandline import CommandError, by_hydra, past_hydra, relative, run_command
+from .terminal.commandline import CommandError, by_hydra, relative, run_command
 from .workload.rows import workload_row
 
 COMMAND = "flitgym reproduce"
@@ -39,11 +39,8 @@ LISTS = {"routing": "routings"}  # the list that replaces a key of a single run
 @hydra.main(config_path=str(CONFIG_DIR), config_name="reproduce", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Reproduce in Hydra's run directory."""
-    running = HydraConfig.get()
-    directory = Path(running.runtime.output_dir)
-    with remove_if_unused(directory), past_hydra():
-        refuse_added(config)
-        command = f"{COMMAND} {shlex.join(running.overrides.task)}"
+    with in_run_folder(config, single=False) as (directory, words):
+        command = f"{COMMAND} {shlex.join(words)}"
         for path in reproduce(config, directory, command, launcher_of_app()):
             print(relative(path))
 

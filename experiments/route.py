@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, refuse_added
+from ..configs import CONFIG_DIR
 from ..configs.routes import check_route, register_routes
-from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
-from .running.launcher import refuse_launcher
+from .running.launcher import in_run_folder
 from .running.plan import TABLES
 from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
-from .terminal.commandline import CommandError, by_hydra, past_hydra, relative
+from .terminal.commandline import CommandError, by_hydra, relative
 from .terminal.progress import RunBar
 
 NAME = "flitgym route"
@@ -31,21 +29,13 @@ NAME = "flitgym route"
 @hydra.main(config_path=str(CONFIG_DIR), config_name="route", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Make and measure one table in Hydra's run directory."""
-    with past_hydra():
-        _route(config)
-
-
-def _route(config: DictConfig) -> None:
-    hydra_config = HydraConfig.get()
-    directory = Path(hydra_config.runtime.output_dir)
-    with remove_if_unused(directory):  # Hydra has made it already
-        refuse_launcher()
-        refuse_added(config)
-        check_route(config, list(hydra_config.overrides.task))
+    with in_run_folder(config) as (directory, words):
+        check_route(config, words)
         with RunBar(sys.stderr.isatty()) as bar:
             result, _ = obtain(config, directory, bar.report, keep_refusals=False)
-    print_rows([result])
-    print(*(relative(directory) / name for name in ("result.json", *result["files"].values())), sep="\n", flush=True)
+        print_rows([result])
+        files = ("result.json", *result["files"].values())
+        print(*(relative(directory) / name for name in files), sep="\n", flush=True)
 
 
 def _line(result: Mapping[str, Any], directory: Path, made_now: bool) -> str:

@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_added, refuse_unused
+from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_unused
 from .conclusion.conclude import conclude, import_ahead
 from .results.cautions import say_cautions
-from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
-from .running.launcher import refuse_launcher
+from .running.launcher import in_run_folder
 from .running.one_run import obtain
 from .running.plan import SIMULATIONS
-from .terminal.commandline import by_hydra, past_hydra, relative
+from .terminal.commandline import by_hydra, relative
 from .terminal.progress import RunBar
 from .terminal.times import duration_text, time_text
 from .workload.run import require_finished
@@ -28,24 +26,15 @@ NAME = "flitgym simulate"
 @hydra.main(config_path=str(CONFIG_DIR), config_name="config", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Simulate one configuration in Hydra's run directory."""
-    with past_hydra():
-        _simulate(config)
-
-
-def _simulate(config: DictConfig) -> None:
-    hydra_config = HydraConfig.get()
-    directory = Path(hydra_config.runtime.output_dir)
-    with remove_if_unused(directory):  # Hydra has made it already
-        refuse_launcher()
-        refuse_added(config)
-        refuse_unused(config, hydra_config.overrides.task)
+    with in_run_folder(config) as (directory, words):
+        refuse_unused(config, words)
         known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
         say = (lambda seconds: print(f"{NAME}: {forecast(config, seconds)}", file=sys.stderr)) if known else None
         with RunBar(sys.stderr.isatty(), say=say) as bar:
             result, ran_now = obtain(config, directory, bar.report)
-    print(summary(result, directory, ran_now), flush=True)
-    say_cautions(NAME, [result])
-    require_finished(result)
+        print(summary(result, directory, ran_now), flush=True)
+        say_cautions(NAME, [result])
+        require_finished(result)
 
 
 def forecast(config: DictConfig, seconds: float) -> str:
@@ -148,7 +137,7 @@ def main() -> None:
 
     def end() -> None:
         for folder in sweep.folders:
-            for path in conclude(folder, plot_formats(sweep.runs[0].config), NAME):
+            for path in conclude(folder, plot_formats(sweep.runs[0].plain["plot"]["format"]), NAME):
                 print(relative(path))
 
     sweep = Sweep(NAME, SIMULATIONS, summary, meanwhile=import_ahead)

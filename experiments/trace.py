@@ -20,8 +20,7 @@ from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
 from .results.files import read_result
-from .terminal.commandline import CommandError, main_of
-from .terminal.words import parse
+from .terminal.commandline import CommandError, main_of, parse
 from .traces.measure import Course, course_of, facts_of, loggops_parameters
 from .traces.packet import follow, life_text
 from .traces.text import lines_of, model_text

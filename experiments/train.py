@@ -2,20 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import hydra
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from ..agents import trainable
 from ..configs import CONFIG_DIR
 from ..configs.training import register_training
-from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
-from .running.launcher import refuse_launcher
-from .terminal.commandline import by_hydra, past_hydra
+from .running.launcher import in_run_folder
+from .terminal.commandline import by_hydra
 from .training.result import summary
 from .training.run import train
 from .training.study import TRAININGS, gather_trainings
@@ -26,12 +23,8 @@ NAME = "flitgym train"
 @hydra.main(config_path=str(CONFIG_DIR), config_name="train", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Train in Hydra's run directory."""
-    with past_hydra():
-        directory = Path(HydraConfig.get().runtime.output_dir)
-        with remove_if_unused(directory):  # Hydra has made it already
-            refuse_launcher()
-            result = train(config, directory, words=list(HydraConfig.get().overrides.task))
-        print(summary(result, directory), flush=True)
+    with in_run_folder(config) as (directory, words):
+        print(summary(train(config, directory, words=words), directory), flush=True)
 
 
 def main() -> None:

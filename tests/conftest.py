@@ -1,8 +1,10 @@
 """Shared by all tests: a configuration that runs in milliseconds, and the commands as a user calls them."""
 
 import io
+import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -18,6 +21,9 @@ os.environ["FLITGYM_PLUGINS"] = "none"  # the tests use flitgym alone, without i
 
 # The smallest preset and short windows.
 SMALL = ("topology=dragonfly_72", "router=input_queued", "routing=minimal", "run.warmup_ns=500", "run.measure_ns=1000")
+
+# The runs of a study in less than a second.
+TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -36,6 +42,31 @@ def command(tmp_path: Path) -> Command:
         return call_command(tmp_path, name, *arguments)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two routings at two loads."""
+    folder = tmp_path_factory.mktemp("runs")
+    for routing in ("minimal", "par"):
+        for load in (0.1, 0.4):
+            executed(folder / f"{routing}_{load}", *TINY, f"routing={routing}", f"traffic.load={load}")
+    return folder
+
+
+@pytest.fixture
+def study(tiny_runs: Path, tmp_path: Path) -> Path:
+    """A copy of these runs."""
+    return Path(shutil.copytree(tiny_runs, tmp_path / "study"))
+
+
+def executed(folder: Path, *words: str) -> dict[str, Any]:
+    """The result of a run with these overrides, whose files are in a folder."""
+    from flitgym.configs import compose
+    from flitgym.experiments.running.one_run import execute
+    from flitgym.experiments.terminal.progress import no_report
+
+    return execute(compose(words), folder, no_report)
 
 
 def call_command(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -63,6 +94,11 @@ def call_command(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]
             traceback.print_exc()
             status = 1
     return subprocess.CompletedProcess(words, status, out.getvalue(), errors.getvalue())
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    """The results of the runs of commands that were called in a folder."""
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
 
 
 @contextmanager

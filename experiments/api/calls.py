@@ -22,7 +22,8 @@ from ...simcore import ConfigError
 from ..conclusion.conclude import conclude
 from ..running.launcher import launcher_of
 from ..running.one_run import obtain, simulated
-from ..running.sweep import PlannedRun, expand, run_all
+from ..running.plan import PlannedRun, expand
+from ..running.sweep import run_all
 from ..terminal.progress import RunBar, has_bars, quiet
 from .matrices import is_matrix, stored
 from .result import Result
@@ -139,7 +140,7 @@ def sweep(
     with explained():
         where, words = launcher_of([*words, *([f"hydra/launcher={launcher}"] if launcher else [])])
     runs = _planned(words, {**axes, **({} if study is None else {"study": [study]})}, root)
-    pictures = {run.directory.parent: plot_formats(run.plain) for run in runs}
+    pictures = {run.directory.parent: plot_formats(run.plain["plot"]["format"]) for run in runs}
     with nullcontext() if progress else quiet(), explained():
         run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where, check=True)
         for folder, formats in pictures.items():

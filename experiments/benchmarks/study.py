@@ -14,7 +14,7 @@ from ..evaluation.plan import Policy, Trial, plan
 from ..evaluation.study import Conclusions, Measure, Results, Study, check_numbers
 from ..evaluation.tables import footnote, tables_of
 from ..running.one_run import prepare
-from ..terminal.commandline import CommandError
+from ..terminal.commandline import CommandError, some
 from ..terminal.tables import MISSING
 from .measures import check_windows, measures
 from .records import Record, merged, read_records, sources_of, write_records
@@ -132,7 +132,8 @@ class Benchmark(Measure):
                 record.version for record in kept if sources_of(record.version) != sources_of(__version__)
             ],
         }
-        return [f"{note.format(len(items))} ({_some(items)}); {_AGAIN}" for note, items in notes.items() if items], kept
+        said = ((note.format(len(items)), list(dict.fromkeys(items))) for note, items in notes.items() if items)
+        return [f"{note} ({some(items, _LISTED)}); {_AGAIN}" for note, items in said], kept
 
 
 def costs_of(trials: Sequence[Trial]) -> dict[str, tuple[str, str]]:
@@ -185,9 +186,3 @@ def _ordered(records: Sequence[Record], suite: Suite) -> list[Record]:
     own = [record for record in records if (record.suite, record.task) in order]
     own.sort(key=lambda record: (order[record.suite, record.task], record.policy, record.seed))
     return own + [record for record in records if (record.suite, record.task) not in order]
-
-
-def _some(items: Sequence[str]) -> str:
-    items = list(dict.fromkeys(items))
-    more = len(items) - _LISTED
-    return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...simcore.plugins import Plugin, entries, load
 from ..evaluation.plan import Policy
-from ..running.sweep import PlannedRun
+from ..running.plan import PlannedRun
 from ..saturation.search import expand_with_searches
 
 _HOME = Path(__file__).parent.parent

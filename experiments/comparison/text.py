@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..plotting.words import axis_label
+from ..terminal.commandline import some
 from ..terminal.tables import escaped, markdown_table
 from .pairs import EQUAL, EXCEEDS, NO_SEED, NO_SPREAD, WITHIN, Comparison, Difference
 
@@ -21,7 +22,6 @@ _COUNTED = {
 }
 _UNIT = " (flits per terminal per flit time)"  # of loads, too long for a table
 _LEAST_P = 0.001  # a smaller p value is not written as a number
-_MOST_LISTED = 8  # runs that are named
 
 
 def sentences(found: Comparison, names: Sequence[str]) -> list[str]:
@@ -63,13 +63,9 @@ def remarks(found: Comparison, names: Sequence[str]) -> list[str]:
     saturated = [pair.name or "all" for pair in found.pairs if pair.saturated and not pair.identical]
     if saturated:
         sides = f"in {names[0]} or {names[1]}"
-        lines.append(f"Saturated {sides}, so that latencies depend on the window: {_listed(saturated)}")
-    return lines + [f"Only in {name}: {_listed(runs)}" for name, runs in zip(names, found.alone, strict=True) if runs]
-
-
-def _listed(runs: Sequence[str]) -> str:
-    more = f"; and {len(runs) - _MOST_LISTED} more" if len(runs) > _MOST_LISTED else ""
-    return f"{'; '.join(runs[:_MOST_LISTED])}{more}"
+        lines.append(f"Saturated {sides}, so that latencies depend on the window: {some(saturated, between='; ')}")
+    alone = zip(names, found.alone, strict=True)
+    return lines + [f"Only in {name}: {some(runs, between='; ')}" for name, runs in alone if runs]
 
 
 def results_of(found: Comparison, names: Sequence[str]) -> tuple[Sequence[str], list[tuple[str, ...]]]:

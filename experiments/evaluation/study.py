@@ -18,15 +18,15 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import CONFIG_DIR, core_failures, refuse_added, unknown
+from ...configs import CONFIG_DIR, core_failures, unknown
 from ...simcore import CoreError
 from ...simcore._files import atomic_path
 from ..results.copies import copies_text
-from ..results.files import remove_if_unused, require_writable
+from ..results.files import require_writable
 from ..results.rows import ROWS_FILE, is_labelled, row, write_rows
-from ..running.launcher import HERE, Launcher, launcher_of_app
+from ..running.launcher import HERE, Launcher, in_run_folder, launcher_of_app
 from ..running.sweep import collect
-from ..terminal.commandline import CommandError, by_hydra, past_hydra, relative, run_command
+from ..terminal.commandline import CommandError, by_hydra, relative, run_command
 from ..terminal.tables import console, study_page, write_csv
 from .cells import Cell, Measured, Row, cells_of, tidy
 from .oracle import judged
@@ -189,14 +189,12 @@ def study_verb(
 
     @hydra.main(config_path=str(CONFIG_DIR), config_name=verb, version_base="1.3")
     def app(config: DictConfig) -> None:
-        own = HydraConfig.get()
-        directory, words, choices = Path(own.runtime.output_dir), list(own.overrides.task), own.runtime.choices
+        choices = HydraConfig.get().runtime.choices
         common = [f"{group}={choices[group]}" for group in _OPTIONS if group in choices]
-        # `failures` for failures.links=3 and failures={links: 3}
-        sections = {word: word.lstrip("+~").partition("=")[0].partition(".")[0] for word in words}
-        common += [word for word in words if sections[word] in (*_OPTIONS, "failures")]
-        with remove_if_unused(directory), past_hydra():  # Hydra has made the folder already
-            refuse_added(config)
+        with in_run_folder(config, single=False) as (directory, words):
+            # `failures` for failures.links=3 and failures={links: 3}
+            sections = {word: word.lstrip("+~").partition("=")[0].partition(".")[0] for word in words}
+            common += [word for word in words if sections[word] in (*_OPTIONS, "failures")]
             study = Study(directory, common, f"{command} {shlex.join(words)}")
             conduct(measure(config), config, study, launcher_of_app())
 

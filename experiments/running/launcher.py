@@ -16,10 +16,12 @@ from typing import Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from ...configs import refuse_added
 from ...configs.composition import compose_root
 from ...configs.launchers import LAUNCHERS, PACKAGE
 from ...simcore._cores import CORES
-from ..terminal.commandline import CommandError
+from ..results.files import remove_if_unused
+from ..terminal.commandline import CommandError, past_hydra
 from .executor import Executor
 from .local import LocalExecutor
 
@@ -119,12 +121,22 @@ def launcher_of_app(config: DictConfig | None = None) -> Launcher:
     return Launcher(kind, settings)
 
 
-def refuse_launcher() -> None:
-    """Refuse words about launchers in this process, which is a Hydra application for a single run."""
-    if own := [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]:
-        raise CommandError(
-            f"{own[0]}: a single run uses this process; add -m to give the runs of a sweep to a launcher"
-        )
+@contextmanager
+def in_run_folder(config: DictConfig, single: bool = True) -> Iterator[tuple[Path, list[str]]]:
+    """The block of a Hydra application: its folder, which stays only with files, and its overrides.
+
+    Added keys are refused, and so are words about launchers for a single run, which uses this process.
+    """
+    running = HydraConfig.get()
+    directory = Path(running.runtime.output_dir)
+    with past_hydra(), remove_if_unused(directory):  # Hydra has made it already
+        own = [word for word in running.overrides.hydra if single and _is_of_launcher(word)]
+        if own:
+            raise CommandError(
+                f"{own[0]}: a single run uses this process; add -m to give the runs of a sweep to a launcher"
+            )
+        refuse_added(config)
+        yield directory, list(running.overrides.task)
 
 
 def _is_of_launcher(word: str) -> bool:

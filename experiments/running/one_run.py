@@ -186,7 +186,7 @@ def prepare(config: Config) -> Simulation:
     """Build the network of `config`, and check everything that can be checked before cycle 0."""
     config = plain_of(config)
     require_policy_file(config["routing"])
-    plot_formats(config)  # refuses an unknown one
+    plot_formats(config["plot"]["format"])  # refuses an unknown one
     resources = {key: config["run"][key] for key in ("max_memory_gb", "partitions")}
     threads = config["run"]["threads"]
     simulation = Simulation({**core_sections(config), **resources, "threads": max(threads, 1)})

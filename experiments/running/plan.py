@@ -59,10 +59,6 @@ class Kind(ABC):
         """
         return 0, 1
 
-    def overwrites(self, plain: Mapping[str, Any]) -> bool:
-        """Whether to repeat a finished run."""
-        return bool(plain.get("run", plain)["overwrite"])
-
 
 class SimulationKind(Kind):
     """A simulation: `flitgym simulate`, figures, studies, evaluations and benchmarks."""

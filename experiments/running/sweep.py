@@ -22,9 +22,7 @@ from ..terminal.progress import SweepProgress
 from .executor import Executor, WorkerDiedError
 from .launcher import HERE, Launcher, warm
 from .memory import most_at_once, needs_of
-from .plan import Kind, PlannedRun, expand
-
-__all__ = ["PlannedRun", "RunFailedError", "collect", "expand", "run_all"]
+from .plan import Kind, PlannedRun
 
 _LOOK_SECONDS = 0.25
 _REPORT_EVERY_SECONDS = 0.3
@@ -80,7 +78,7 @@ def run_all(
     """
     # Two names may stand for the same policy. Their runs are then the same.
     distinct = {run.directory: run for run in runs}.values()
-    known = {run.directory: None if run.kind.overwrites(run.plain) else finished(run) for run in distinct}
+    known = {run.directory: None if run.plain.get("run", run.plain)["overwrite"] else finished(run) for run in distinct}
     todo = [run for run in distinct if known[run.directory] is None]
     needs, terminals = needs_of(todo, check)
     workers = workers or launcher.workers

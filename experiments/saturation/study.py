@@ -51,7 +51,21 @@ class Saturation(Comparison):
         return with_brackets(self.compared(rows, points_of), rows, self.given["confidence"])
 
     def meaning(self, cells: Sequence[Cell]) -> str:
-        return meaning(cells, self.given["precision"], self.given["confidence"])
+        counts = [cell.seeds for cell in cells if cell.metric == "saturation_load" and cell.seeds]
+        mean = f", mean over {count_text(counts)}" if max(counts) > 1 else ""
+        precision, confidence = 100 * self.given["precision"], 100 * self.given["confidence"]
+        brackets = "from the carried to the refused load of one search"
+        if max(counts) > 1:
+            brackets = (
+                f"from the lower end of the {confidence:.12g} % interval of the carried loads to the "
+                f"upper end of that of the refused loads; without an interval, {brackets}"
+            )
+        return (
+            "carried load: the highest offered load at which the source queues are stable and the accepted load equals "
+            f"the offered one within {precision:g} %{mean}, in {_FLITS}. Intervals: {brackets}. "
+            "accepted: the accepted load at the carried load. bound: the highest load that the links can carry, if all "
+            "their bandwidth is used."
+        )
 
 
 def points_of(row: Row) -> Iterator[Measured]:
@@ -78,22 +92,3 @@ def with_brackets(cells: Sequence[Cell], rows: Sequence[Row], confidence: float)
             cell = replace(cell, mean=mean)
         bracketed.append(cell)
     return bracketed
-
-
-def meaning(cells: Sequence[Cell], precision: float, confidence: float) -> str:
-    """The meaning of the numbers, in sentences."""
-    counts = [cell.seeds for cell in cells if cell.metric == "saturation_load" and cell.seeds]
-    mean = f", mean over {count_text(counts)}" if max(counts) > 1 else ""
-    one = "from the carried to the refused load of one search"
-    brackets = (
-        f"from the lower end of the {100 * confidence:.12g} % interval of the carried loads to the upper end of that "
-        f"of the refused loads; without an interval, {one}"
-        if max(counts) > 1
-        else one
-    )
-    return (
-        "carried load: the highest offered load at which the source queues are stable and the accepted load equals the "
-        f"offered one within {100 * precision:g} %{mean}, in {_FLITS}. Intervals: {brackets}. "
-        "accepted: the accepted load at the carried load. bound: the highest load that the links can carry, if all "
-        "their bandwidth is used."
-    )

@@ -1,26 +1,27 @@
-"""The errors of every command: a user's error gives one line, an error of the program a traceback."""
+"""The words and the errors of every command: a user's error gives one line, an error of the program a traceback."""
 
 import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from ...configs import explain
+from ...configs import explain, unknown
 from ...configs.composition import WRONG
 from ...configs.errors import refuse_valueless_groups
 from ...configs.help import help_text
 from ...configs.machine import expanded, read_machine
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
+from ..results.rows import rows_in
 
 EXIT_RUN_FAILED = 1
 EXIT_BAD_CONFIG = 2
@@ -39,6 +40,30 @@ class _PastHydraError(BaseException):
     def __init__(self, error: Exception) -> None:
         super().__init__()
         self.error = error
+
+
+def parse(
+    words: Sequence[str], keys: Collection[str], options: Collection[str]
+) -> tuple[list[Path], dict[str, str], set[str]]:
+    """Folders, keys with their values (`y=p99`) and options (`--help`, without dashes) of a command line."""
+    folders: list[Path] = []
+    given: dict[str, str] = {}
+    chosen: set[str] = set()
+    for word in words:
+        key, equals, value = word.partition("=")
+        if word.startswith("-"):
+            if word.lstrip("-") not in options:
+                raise ConfigError(unknown("command line", word, [f"--{one}" for one in options if one[1:]], "option"))
+            chosen.add(word.lstrip("-"))
+        elif not equals:
+            folders.append(Path(word))
+        elif key not in keys:
+            raise ConfigError(unknown(word, key, keys, "key"))
+        elif not value:
+            raise ConfigError(f"{key}: a value is missing; write {key}=...")
+        else:
+            given[key] = value
+    return folders, given, chosen
 
 
 def require_folder(name: str, directory: Path) -> None:
@@ -64,10 +89,24 @@ def relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
+def some(words: Sequence[str], most: int = 8, between: str = ", ") -> str:
+    """The first words for a message, and the number of the others."""
+    more = [f"and {len(words) - most} more"] if len(words) > most else []
+    return between.join([*words[:most], *more])
+
+
 def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
     """Report on stderr the runs that a command leaves out."""
     for error in damaged:
         print(f"{name}: left out: {error}", file=sys.stderr, flush=True)
+
+
+def rows_of(name: str, directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
+    """The rows of the runs of a folder, the argument of the command `name`, and its damaged runs, which it reports."""
+    require_folder(name, directory)
+    rows, damaged = rows_in(directory)
+    say_damaged(name, damaged)
+    return rows, damaged
 
 
 @contextmanager

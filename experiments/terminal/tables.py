@@ -61,12 +61,6 @@ def latex_table(heads: Sequence[str], lines: Iterable[Sequence[str]], left: Sequ
     return "\n".join([*rules, r"\end{tabular}"]) + "\n"
 
 
-def failed(failures: Sequence[str]) -> list[str]:
-    """The section of a Markdown page that lists failures; empty without a failure."""
-    lines = "".join(f"- {escaped(failure)}\n" for failure in failures)
-    return [f"## Failed\n\n{lines}"] if failures else []
-
-
 def study_page(
     title: str,
     command: str,
@@ -81,7 +75,9 @@ def study_page(
     The command line `command` made it, and `notes` explain the tables. The figure and the tables, by title, are in
     Markdown.
     """
-    parts = [f"# {title}\n\n    {command}\n", *(f"{escaped(note)}\n" for note in notes), *failed(failures)]
+    parts = [f"# {title}\n\n    {command}\n", *(f"{escaped(note)}\n" for note in notes)]
+    if failures:
+        parts.append("## Failed\n\n" + "".join(f"- {escaped(failure)}\n" for failure in failures))
     parts.append(f"{figure}\n")
     parts += [f"## {escaped(name)}\n\n{table}" for name, table in tables.items()]
     if footnote:

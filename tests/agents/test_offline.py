@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from flitgym.agents import trainable
 from flitgym.agents.offline import Agent, Config
 from flitgym.configs import compose
+from flitgym.configs.composition import compose_root
+from flitgym.configs.training import register_training
 from flitgym.env import World
 from flitgym.env.experience.dataset import Dataset
 from flitgym.experiments.recording.run import record
@@ -119,8 +122,9 @@ def test_a_training_repeats_to_the_last_bit_and_continues(path: Path) -> None:
 
 
 def test_a_training_exports_a_policy_that_the_core_plays(path: Path, tmp_path: Path) -> None:
+    register_training(trainable())
     words = ["agent=offline", f"agent.dataset={path}", "agent.updates=2", "topology=dragonfly_72", "rounds=2"]
-    config = composed_offline(*words)
+    config = compose_root("train", ["track.to=none", "evaluation.every=0", *words])
     result = train(config, tmp_path / "run")
     assert result["decisions"] == 2000
     _, metadata = load_policy(tmp_path / "run" / "policy.safetensors")
@@ -130,22 +134,10 @@ def test_a_training_exports_a_policy_that_the_core_plays(path: Path, tmp_path: P
     simulation = Simulation({**sections, "routing": policy})
     simulation.run(2000)
     assert simulation.decision_count > 100
-    other = train(composed_offline(*words), tmp_path / "again")
+    other = train(config, tmp_path / "again")
     assert other["training_hash"] == result["training_hash"]
     files = [(tmp_path / name / "policy.safetensors").read_bytes() for name in ("run", "again")]
     assert files[0] == files[1]
     changed = Dataset.load(path)
     Dataset({**changed.rows, "reward": changed.rows["reward"] * np.float32(2)}, changed.about).save(path)
-    assert train(composed_offline(*words), tmp_path / "other")["training_hash"] != result["training_hash"]
-
-
-def composed_offline(*words: str) -> Any:
-    from flitgym.agents import trainable
-    from flitgym.configs import CONFIG_DIR
-    from flitgym.configs.training import register_training
-    from hydra import compose as hydra_compose
-    from hydra import initialize_config_dir
-
-    register_training(trainable())
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return hydra_compose("train", overrides=["track.to=none", "evaluation.every=0", *words])
+    assert train(config, tmp_path / "other")["training_hash"] != result["training_hash"]

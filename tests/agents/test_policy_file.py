@@ -5,19 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flitgym.configs.policies import shipped_policy
+from flitgym.configs.policies import shipped_policies, shipped_policy
 from flitgym.simcore._policy_file import load_policy, packed
 from safetensors import safe_open
 from safetensors.numpy import save
-
-SHIPPED = [
-    "dqn",
-    "dqn_dragonfly",
-    "dqn_source",
-    "flitgym",
-    "flitgym_marginal",
-    "search_jobs",
-]
 
 
 def halves(data: bytes) -> tuple[dict[str, object], bytes]:
@@ -25,7 +16,7 @@ def halves(data: bytes) -> tuple[dict[str, object], bytes]:
     return json.loads(data[8:numbers]), data[numbers:]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", shipped_policies())
 def test_shipped_policies_are_read_as_the_library_reads_them(name: str) -> None:
     path = shipped_policy(name)
     layers, metadata = load_policy(path)

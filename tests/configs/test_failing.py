@@ -4,10 +4,9 @@ from typing import Any
 
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR, compose, config_hash, core_failures, core_sections
+from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, training_hash, variation, world_sections
 from flitgym.simcore import Simulation, registered
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 SMALL = ("topology=dragonfly_72", "routing=minimal")
@@ -15,8 +14,7 @@ SMALL = ("topology=dragonfly_72", "routing=minimal")
 
 def training(*words: str) -> DictConfig:
     register_training(trainable())
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return hydra_compose("train", overrides=list(words))
+    return compose_root("train", words)
 
 
 def test_keys_are_the_core_s() -> None:

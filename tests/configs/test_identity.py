@@ -23,6 +23,7 @@ def test_what_only_says_where_and_whether_does_not(override: str) -> None:
     [
         (["topology=graph", "routing=minimal"], "topology.file"),
         (["routing=table"], "routing.file"),
+        (["routing=policy"], "routing.path"),
         (["traffic=permutation"], "traffic.file"),
         (["congestion_control=agent"], "congestion_control.path"),
         ([], "run.load_q_table"),
@@ -30,7 +31,7 @@ def test_what_only_says_where_and_whether_does_not(override: str) -> None:
 )
 def test_a_file_counts_by_its_content(tmp_path: Path, words: list[str], key: str) -> None:
     hashes = []
-    for name, text in (("a", "a,b\ns0,s1\n"), ("10:30", "a,b\ns0,s1\n"), ("c", "a,b\ns0,s1\ns1,s2\n")):
+    for name, text in (("a", "a,b\ns0,s1\n"), ("10:30", "a,b\ns0,s1\n"), ("10:30", "a,b\ns0,s1\ns1,s2\n")):
         (tmp_path / name).write_text(text)
         hashes.append(config_hash(compose([*words, f"{key}='{tmp_path / name}'"])))
     assert hashes[0] == hashes[1] != hashes[2]

@@ -24,7 +24,7 @@ from flitgym.experiments.evaluation.study import as_list
 from flitgym.experiments.hardware import table
 from flitgym.experiments.record import keys_of
 from flitgym.experiments.running.one_run import prepare
-from flitgym.experiments.terminal.words import parse
+from flitgym.experiments.terminal.commandline import parse
 from flitgym.simcore.pictures.loads import QUANTITIES
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf

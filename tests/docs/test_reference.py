@@ -11,14 +11,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from conftest import executed
 from docs_pages import DOCS
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.routes import register_routes
 from flitgym.configs.training import register_training
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from omegaconf import OmegaConf
 
 sys.path.insert(0, str(DOCS / "_ext"))
@@ -107,7 +106,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
     done = []
     for own in words:
         folder = tmp_path_factory.mktemp("run")
-        execute(compose(["topology=dragonfly_72", *own]), folder, no_report)
+        executed(folder, "topology=dragonfly_72", *own)
         done.append((json.loads((folder / "result.json").read_text()), folder))
     return done
 

@@ -6,17 +6,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from env_blocks import choose
 from env_scenes import TRIANGLE
 from flitgym.env import PacketRoutingEnv, PacketRoutingVecEnv
 from flitgym.simcore import ConfigError, CoreError
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 K = 3
-
-
-def choose(mask: np.ndarray, step: int) -> np.ndarray:
-    """Another valid slot in each step."""
-    return np.where(mask.sum(axis=-1) > step % 3, step % 3, 0)
 
 
 def test_made_without_a_warning() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from flitgym.configs.composition import compose_root
 from flitgym.experiments import reproduce
 from flitgym.experiments.comparison.places import FIGURES, STUDIES, Place, places, plan
-from flitgym.experiments.running.sweep import PlannedRun
+from flitgym.experiments.running.plan import PlannedRun
 
 
 def place_of(name: str) -> Place:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import executed
 from flitgym.configs import compose
 from flitgym.experiments import plot
 from flitgym.experiments.plotting.seeds import buffers_text, state_seeds
 from flitgym.experiments.plotting.sweeps import sweep_figure
 from flitgym.experiments.results.rows import PORT_BUFFER, row, rows_below
-from flitgym.experiments.running.one_run import execute, prepare
-from flitgym.experiments.terminal.progress import no_report
+from flitgym.experiments.running.one_run import prepare
 from flitgym.simcore import ConfigError
 from matplotlib.figure import Figure
 
@@ -23,8 +23,7 @@ CLASSES = {"minimal": 2, "par": 5}  # minimal: source and destination group; PAR
 def runs(folder: Path, *overrides: str, routings: tuple[str, ...] = tuple(CLASSES)) -> list[dict[str, Any]]:
     for name in routings:
         for load in (0.1, 0.2):
-            words = (*TINY, f"routing={name}", f"traffic.load={load}", *overrides)
-            execute(compose(words), folder / f"{name}_{load}", no_report)
+            executed(folder / f"{name}_{load}", *TINY, f"routing={name}", f"traffic.load={load}", *overrides)
     return rows_below(folder)[0]
 
 

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.configs import compose
+from conftest import executed
 from flitgym.experiments import compare as command
 from flitgym.experiments.comparison.pairs import EQUAL, EXCEEDS, NO_SEED, NO_SPREAD, WITHIN, compare, difference, within
 from flitgym.experiments.comparison.text import markdown, remarks, sentences
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ConfigError
 from sweep_rows import job_row, traffic_row
 
@@ -178,7 +176,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             words = ("topology=dragonfly_72", "routing=minimal", "traffic=adversarial", "traffic.load=0.5")
             windows = ("run.warmup_ns=2000", "run.measure_ns=2000")
             own = (f"router.input_buffer_flits={flits}", f"seed={seed}")
-            execute(compose((*words, *windows, *own)), folder / study / str(seed), no_report)
+            executed(folder / study / str(seed), *words, *windows, *own)
     return folder / "first", folder / "second"
 
 

@@ -1,33 +1,14 @@
 """The end of a sweep: its table, picture and report, made once for each set of runs."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import TINY, executed
 from flitgym.configs import compose, config_hash, plot_formats
 from flitgym.experiments.conclusion.conclude import conclude
 from flitgym.experiments.results.rows import read_rows, row
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
-
-TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    for routing in ("minimal", "par"):
-        for load in (0.1, 0.4):
-            config = compose((*TINY, f"routing={routing}", f"traffic.load={load}"))
-            execute(config, folder / f"{routing}_{load}", no_report)
-    return folder
-
-
-@pytest.fixture
-def study(runs: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(runs, tmp_path / "study"))
 
 
 def times(paths: list[Path]) -> dict[Path, int]:
@@ -54,7 +35,7 @@ def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     assert times(conclude(study)) == before
     formats: tuple[str, ...] = ("png", "svg")
     if change == "run":
-        execute(compose((*TINY, "routing=par", "traffic.load=0.2")), study / "further", no_report)
+        executed(study / "further", *TINY, "routing=par", "traffic.load=0.2")
     else:
         formats = ("pdf",)
     after = times(conclude(study, formats))
@@ -78,10 +59,10 @@ def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     ],
 )
 def test_formats(word: str, formats: tuple[str, ...]) -> None:
-    assert plot_formats(compose((word,))) == formats
+    assert plot_formats(compose((word,)).plot.format) == formats
 
 
-def test_the_format_does_not_change_the_hash(runs: Path) -> None:
+def test_the_format_does_not_change_the_hash(tiny_runs: Path) -> None:
     assert config_hash(compose((*TINY, "plot.format=pdf"))) == config_hash(compose(TINY))
-    result: dict[str, Any] = json.loads((runs / "par_0.1" / "result.json").read_text())
-    assert not [column for column in row(result, runs / "par_0.1") if column.startswith("plot")]
+    result: dict[str, Any] = json.loads((tiny_runs / "par_0.1" / "result.json").read_text())
+    assert not [column for column in row(result, tiny_runs / "par_0.1") if column.startswith("plot")]

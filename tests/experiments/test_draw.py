@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import executed
 from flitgym.configs import compose, core_failures
 from flitgym.experiments import draw
 from flitgym.experiments.plotting.loads import run_loads
 from flitgym.experiments.results.files import read_result
-from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ChannelGraph, ConfigError, Simulation, registered
 from flitgym.simcore.pictures import groups as topology_groups
 from flitgym.simcore.pictures.layout import layout_of
@@ -147,7 +146,7 @@ def test_a_large_network_is_drawn_by_groups(
 
 def test_the_load_of_a_run_is_drawn_by_colour_and_width(tmp_path: Path) -> None:
     words = ["topology=mesh_64", "routing=minimal", "traffic=tornado", "traffic.load=0.3", "run.channels=true"]
-    execute(compose([*words, "run.warmup_ns=1000", "run.measure_ns=3000"]), tmp_path, no_report)
+    executed(tmp_path, *words, "run.warmup_ns=1000", "run.measure_ns=3000")
     result = read_result(tmp_path)
     assert result is not None
     loads = run_loads(result, tmp_path)

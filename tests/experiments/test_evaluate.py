@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Command
-from flitgym.configs import compose, config_hash
 from flitgym.configs.composition import compose_root
 from flitgym.experiments.evaluate import measure_of
 from flitgym.experiments.evaluation.cells import Cell, cells_of
@@ -23,7 +22,6 @@ from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.tables import study_page
-from omegaconf import OmegaConf
 
 SEEDS = (1, 2, 3, 4)
 UNIFORM = Scenario("uniform", "pattern", "uniform", {})
@@ -120,22 +118,6 @@ def test_every_policy_has_the_same_loads_and_seeds(small: Sequence[str], tmp_pat
     assert points["minimal"] == points["par"]
     assert len(set(points["par"])) == 3 * 2 * 3 + 3
     assert {t.run.config.traffic.shift for t in trials if t.scenario.name == "adversarial shift=4"} == {4}
-
-
-def test_a_retrained_policy_at_the_same_path_is_another_run(tmp_path: Path) -> None:
-    path = tmp_path / "policy.safetensors"
-    config = compose()
-    OmegaConf.set_struct(config.routing, False)
-    config.routing = {"name": "policy", "path": str(path)}
-    path.write_bytes(b"first")
-    first = config_hash(config)
-    path.write_bytes(b"second")
-    assert config_hash(config) != first
-    moved = path.rename(tmp_path / "elsewhere.safetensors")
-    second = config.copy()
-    second.routing.path = str(moved)
-    moved.write_bytes(b"first")
-    assert config_hash(second) == first
 
 
 def test_a_policy_that_does_not_fit_is_refused_before_any_run(small: Sequence[str], tmp_path: Path) -> None:

@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import call_command
+from conftest import TINY, call_command
 from flitgym.experiments.export import paper_table
 from flitgym.experiments.results.rows import read_rows
 from PIL import Image
-
-TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from flitgym.experiments.report.again import simulate_again
 from flitgym.experiments.results.files import read_columns
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute, obtain
-from flitgym.experiments.running.sweep import expand
+from flitgym.experiments.running.plan import expand
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.train import train
 from training_scenes import composed

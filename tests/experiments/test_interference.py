@@ -15,7 +15,7 @@ from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.running.sweep import PlannedRun
+from flitgym.experiments.running.plan import PlannedRun
 from flitgym.experiments.studies.interference import mixed_jobs, plot
 from flitgym.experiments.studies.interference.runs import Jobs, comm_time, over_time
 from flitgym.experiments.terminal.progress import no_report

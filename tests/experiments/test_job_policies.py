@@ -14,7 +14,7 @@ from flitgym.experiments.comparison.places import plan
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.figures.job_policies import plot
 from flitgym.experiments.results.rows import row
-from flitgym.experiments.running.sweep import PlannedRun
+from flitgym.experiments.running.plan import PlannedRun
 from omegaconf import OmegaConf
 from plans import place_of, planned
 

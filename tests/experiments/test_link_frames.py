@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from flitgym.configs import compose
+from conftest import executed
 from flitgym.experiments import draw
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import Simulation
 from flitgym.simcore.pictures import frames as link_frames
 
@@ -39,7 +37,7 @@ def table(path: Path) -> dict[str, Any]:
 
 
 def run(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    result = execute(compose(overrides), folder, no_report)
+    result = executed(folder, *overrides)
     return result, table(folder / "links.parquet"), table(folder / "channels.parquet")
 
 
@@ -113,7 +111,7 @@ def test_recording_frames_does_not_change_the_run(tmp_path: Path) -> None:
     found = []
     for interval in (0, 2, 1000, 3000):
         folder = tmp_path / str(interval)
-        result = execute(compose([*PAIR, f"workload.map_interval_ns={interval}"]), folder, no_report)
+        result = executed(folder, *PAIR, f"workload.map_interval_ns={interval}")
         assert (folder / "links.parquet").exists() == ("links" in result["files"]) == (interval > 0)
         found.append(
             {key: result[key] for key in ("state_hash", "cycles", "jobs", "blame", "system_throughput_gb_per_ms")}

@@ -68,13 +68,7 @@ def test_results_count_bytes_within_and_between_nodes(command: Any, tmp_path: Pa
 
 def test_a_ring_within_nodes_crosses_each_nic_once() -> None:
     ranks = np.arange(32)
-    ring = Program(
-        32,
-        op_rank=np.tile(ranks, 2),
-        op_kind=np.repeat([1, 2], 32),
-        op_size=np.full(64, 10_000),
-        op_peer=np.concatenate([(ranks + 1) % 32, (ranks - 1) % 32]),
-    )
+    ring = Program.exchange(10_000 * np.roll(np.eye(32), 1, axis=1))
     sections = core_sections(compose([*NODES[:2], "routing=minimal"]))
     del sections["traffic"]
     workload = {"jobs": [{"name": "ring", "program": ring}], "ranks_per_node": 8, "nics_per_node": 2}

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import executed
 from flitgym.configs import compose
 from flitgym.experiments import trace
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.traces.packet import Life, follow, life_text, read_lives, reason
 from flitgym.simcore import Simulation
 
@@ -132,7 +131,7 @@ def test_timeline_of_a_packet(tmp_path: Path) -> None:
 def test_timeline_of_a_run(tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "router=sc22", "routing=par", "workload=pair", "workload.target=halo3d"]
     sizes = ["workload.target_params={bytes: 2000, iterations: 2}", "workload.background_params.iterations=5"]
-    result = execute(compose([*words, *sizes, "workload.background=ur"]), tmp_path, no_report)
+    result = executed(tmp_path, *words, *sizes, "workload.background=ur")
     events = json.loads(Path(trace.run(["timeline", str(tmp_path)])).read_text())["traceEvents"]
     jobs = {event["name"]: event for event in events if event["ph"] == "X"}
     assert set(jobs) == set(result["jobs"])

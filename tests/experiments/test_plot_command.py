@@ -1,34 +1,12 @@
 """`flitgym plot`: the drawn columns and the written files."""
 
-import shutil
 from pathlib import Path
 
 import pytest
-from flitgym.configs import compose
 from flitgym.experiments import plot
 from flitgym.experiments.plotting import sweeps
 from flitgym.experiments.results.rows import ROWS_FILE, rows_below, write_rows
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from matplotlib.axes import Axes
-
-TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    for routing in ("minimal", "par"):
-        for load in (0.1, 0.4):
-            execute(
-                compose((*TINY, f"routing={routing}", f"traffic.load={load}")), folder / f"{routing}_{load}", no_report
-            )
-    return folder
-
-
-@pytest.fixture
-def study(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "study"))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command
+from conftest import Command, executed
 from flitgym.configs import compose, config_hash
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.again import simulate_again
@@ -19,8 +19,6 @@ from flitgym.experiments.report.over_time import decomposition, delays, series, 
 from flitgym.experiments.report.runs import Settings, runs_of
 from flitgym.experiments.report.slowdown import matrices, slowdowns
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from omegaconf import OmegaConf
 from report_page import Page
 
@@ -46,7 +44,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four tiny runs and two figures. One run is unfinished, and one has no jobs."""
     folder = tmp_path_factory.mktemp("study")
     for name, overrides in RUNS.items():
-        execute(compose(overrides), folder / name, no_report)
+        executed(folder / name, *overrides)
     (folder / "bars.png").write_bytes(PNG)
     (folder / "bars.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
     (folder / "lines.png").write_bytes(PNG)

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flitgym.configs import compose
+from conftest import executed
 from flitgym.experiments.conclusion.conclude import conclude
 from flitgym.experiments.report.pictures import curves
 from flitgym.experiments.report.runs import runs_of
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from report_page import Page
 
 ROUTINGS, LOADS, SEEDS = ("minimal", "ugal_l"), (0.1, 0.3, 0.5), (1, 2)
@@ -32,8 +30,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for load in LOADS:
             for seed in SEEDS:
                 words = (f"routing={routing}", f"traffic.load={load}", f"seed={seed}", "traffic=adversarial")
-                config = compose(("topology=dragonfly_72", *words, "run.warmup_ns=1000", "run.measure_ns=2000"))
-                execute(config, folder / f"{routing}_{load}_{seed}", no_report)
+                words = ("topology=dragonfly_72", *words, "run.warmup_ns=1000", "run.measure_ns=2000")
+                executed(folder / f"{routing}_{load}_{seed}", *words)
     conclude(folder)
     return folder
 
@@ -178,7 +176,7 @@ def test_the_page_of_jobs_works_in_a_browser(tmp_path: Path, width: int) -> None
     words = ("topology=dragonfly_72", "router=sc22", "routing=par", "workload=pair", "workload.target=halo3d")
     params = ("workload.target_params={bytes: 2000, iterations: 2}", "workload.background_params.iterations=5")
     for background in ("none", "ur"):
-        execute(compose((*words, *params, f"workload.background={background}")), tmp_path / background, no_report)
+        executed(tmp_path / background, *words, *params, f"workload.background={background}")
     found = played(conclude(tmp_path)[-1], _JOBS.replace("WIDTH", str(width)), tmp_path, max(width + 20, 500))
     link, value, filled = found.pop("first").split("\t")
     assert link == found.pop("chosen")

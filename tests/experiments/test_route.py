@@ -1,16 +1,16 @@
 """The command `flitgym route`: its files, comparisons, and the reuse of tables."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command
+from conftest import Command, results
 from flitgym.configs.routes import TABLE, route_hash, route_id
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.sweep import expand, run_all
+from flitgym.experiments.running.plan import expand
+from flitgym.experiments.running.sweep import run_all
 from flitgym.experiments.table_quality.one_table import obtain
 from flitgym.experiments.table_quality.sweep import compare
 from flitgym.experiments.table_quality.text import remarks
@@ -34,10 +34,6 @@ h5,1,s2,2,host,switch
 s0,3,s1,3,switch,switch
 s1,4,s2,3,switch,switch
 """
-
-
-def results(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from flitgym.experiments.running import memory
-from flitgym.experiments.running.sweep import expand, run_all
+from flitgym.experiments.running.plan import expand
+from flitgym.experiments.running.sweep import run_all
 
 
 def test_larger_networks_and_learned_tables_take_more(tmp_path: Path) -> None:

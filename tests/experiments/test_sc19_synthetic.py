@@ -9,7 +9,7 @@ from flitgym.experiments.comparison.published import differences
 from flitgym.experiments.figures.sc19_synthetic import plot
 from flitgym.experiments.plotting.players import pattern_of
 from flitgym.experiments.results.rows import row
-from flitgym.experiments.running.sweep import PlannedRun
+from flitgym.experiments.running.plan import PlannedRun
 from flitgym.experiments.saturation.search import KIND, SATURATIONS
 from plans import place_of, planned
 

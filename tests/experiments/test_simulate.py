@@ -1,24 +1,16 @@
 """The command `flitgym simulate`: the files that it writes, its errors, and the reuse of finished runs."""
 
-import json
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import Command, executed, results
 from flitgym.configs import compose, core_sections, run_id
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import Simulation
-
-
-def results(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
 
 
 def test_a_result_holds_its_numbers_and_the_validated_configuration(
@@ -173,10 +165,9 @@ def test_measuring_an_untrained_table_triggers_a_warning(
 
 @pytest.mark.deep
 def test_a_damaged_run_does_not_stop_a_study(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    config = compose(small)
-    broken = tmp_path / "results" / "default" / run_id(_root_=config) / "result.json"
-    execute(config, broken.parent, no_report)
-    execute(compose([*small, "seed=2"]), tmp_path / "results" / "default" / "whole", no_report)
+    broken = tmp_path / "results" / "default" / run_id(_root_=compose(small)) / "result.json"
+    executed(broken.parent, *small)
+    executed(tmp_path / "results" / "default" / "whole", *small, "seed=2")
     broken.write_bytes(b"\xff" + broken.read_bytes())
     for name, arguments in (("export", ["results"]), ("report", ["results/default"])):
         done = command(name, *arguments)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flitgym.experiments.running.sweep import expand, run_all
+from flitgym.experiments.running.plan import expand
+from flitgym.experiments.running.sweep import run_all
 
 
 def test_expand_crosses_groups_and_keys(small: Sequence[str], tmp_path: Path) -> None:

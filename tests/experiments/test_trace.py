@@ -93,15 +93,7 @@ def test_matrix_of_bytes() -> None:
     assert (sums.sum(axis=1) == 2_000_000).all()
     assert ((sums > 0).sum(axis=1) == 1).all()
     # More ranks than cells: a ring of 1,300 ranks.
-    ranks = np.arange(1300)
-    ring = Program(
-        1300,
-        op_rank=np.tile(ranks, 2),
-        op_kind=np.repeat([1, 2], 1300),
-        op_size=np.full(2600, 5),
-        op_peer=np.concatenate([(ranks + 1) % 1300, (ranks - 1) % 1300]),
-    )
-    sums, width = bytes_matrix(ring)
+    sums, width = bytes_matrix(Program.exchange(5 * np.roll(np.eye(1300), 1, axis=1)))
     assert (sums.shape, width, sums.sum()) == ((434, 434), 3, 6500)
     assert (sums[0, 0], sums[0, 1], sums[433, 0]) == (10, 5, 5)  # the last cell holds one rank
 

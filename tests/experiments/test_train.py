@@ -27,12 +27,10 @@ from flitgym.simcore import ConfigError, CoreError, __version__
 from flitgym.simcore._policy_file import load_policy
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
-from training_scenes import OWN, SMALL, composed, quick
+from training_scenes import COMPARED, OWN, SMALL, composed, quick
 
 SMALL_TOPOLOGY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 2, "global_ports": 1}
 SMALL_WORLD = World({"topology": {**SMALL_TOPOLOGY, "groups": 3}, "traffic": {"name": "uniform", "load": 0.4}})
-COMPARED = ["evaluation.every=2", "evaluation.seeds=[1]", "evaluation.warmup_ns=500",
-            "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
 
 
 def command(*words: str) -> list[str]:

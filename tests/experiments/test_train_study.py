@@ -13,10 +13,7 @@ from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.training.result import objective
 from flitgym.experiments.training.study import gather_trainings, grouped
-from training_scenes import OWN, SMALL, composed, quick
-
-COMPARED = ["evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]", "evaluation.warmup_ns=500",
-            "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
+from training_scenes import COMPARED, OWN, SMALL, composed, quick
 
 
 def sweep(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -26,7 +23,7 @@ def sweep(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.deep
 def test_a_sweep_is_a_study_and_resumes(tmp_path: Path) -> None:
-    words = ["study=rates", "rounds=4", "checkpoint_every=2", *COMPARED]
+    words = ["study=rates", "rounds=4", "checkpoint_every=2", "evaluation.loads=[0.2]", *COMPARED]
     # One training of the sweep is finished, and another was interrupted in its third round.
     directory = tmp_path / "results" / "rates"
     finished, begun = (
@@ -77,7 +74,8 @@ def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     # Its storage keeps the trials when the study restarts.
     words = ["hydra/sweeper=optuna", "hydra/launcher=basic", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1",
              "hydra.sweeper.study_name=rate", "hydra.sweeper.storage=sqlite:///trials.db",
-             "agent.learning_rate=tag(log, interval(0.0001, 0.01))", "study=tuned", "rounds=2", *COMPARED]  # fmt: skip
+             "agent.learning_rate=tag(log, interval(0.0001, 0.01))", "study=tuned", "rounds=2",
+             "evaluation.loads=[0.2]", *COMPARED]  # fmt: skip
     done = sweep(tmp_path, *words)
     assert done.returncode == 0, done.stderr
     best = (tmp_path / "results" / "tuned" / "optimization_results.yaml").read_text()

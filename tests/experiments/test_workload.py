@@ -1,11 +1,9 @@
 """Workloads on the command line: the files of a run of jobs, and jobs that do not end."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import Command, results
 from flitgym.experiments.results.rows import read_rows
 
 GOAL = Path(__file__).parents[1] / "data" / "goal"
@@ -27,10 +25,6 @@ JOB_FIELDS = (
     *(f"comm_time_{which}_ns" for which in ("mean", "std", "max")),
     *(f"{what}_latency_{which}_ns" for what in ("packet", "message") for which in ("mean", "p50", "p95", "p99", "max")),
 )
-
-
-def results(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/*/*/result.json"))]
 
 
 def halo3d_messages(x: int, y: int, z: int) -> int:

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from flitgym.agents import trainable
-from flitgym.configs import CONFIG_DIR
+from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training
 from flitgym.experiments.train import train
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 SMALL = [
@@ -26,6 +25,8 @@ SMALL = [
     "track.to=none",
     "vary={traffic.load: [0.2, 0.4]}",
 ]
+COMPARED = ["evaluation.every=2", "evaluation.seeds=[1]", "evaluation.warmup_ns=500",
+            "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
 OWN = {"dqn": ["agent=dqn", "agent.updates=3", "agent.batch=64"], "ppo": ["agent=ppo", "agent.epochs=2"]}
 _SEARCH = ["agent=policy_search", "agent.population=3", "agent.elite=1", "agent.episode_ns=2000"]
 
@@ -34,8 +35,7 @@ def composed(*words: str, agent: str = "dqn") -> DictConfig:
     """The configuration of a small training."""
     register_training(trainable())
     own = [*SMALL[:5], *SMALL[-3:], *_SEARCH] if agent == "policy_search" else [*SMALL, *OWN[agent]]
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return compose("train", overrides=[*own, *words])
+    return compose_root("train", [*own, *words])
 
 
 def quick(

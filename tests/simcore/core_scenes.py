@@ -57,16 +57,12 @@ SMALL = dragonfly(2, 4, 2, 9)  # 72 terminals
 SYSTEM = dragonfly(4, 8, 4, 33)  # 1,056 terminals
 
 
-def config(routing: str | Section = "minimal", traffic: str | Section = "uniform", **sections: Any) -> dict[str, Any]:
+def config(
+    routing: str | Section = "minimal", traffic: str | Section | None = "uniform", **sections: Any
+) -> dict[str, Any]:
     """A complete configuration: 72 terminals, hpdc21 and seed 1 unless `sections` differ."""
-    return {
-        "topology": SMALL,
-        "router": router("hpdc21"),
-        "routing": routing,
-        "traffic": traffic,
-        "seed": 1,
-        **sections,
-    }
+    own = {"topology": SMALL, "router": router("hpdc21"), "routing": routing, "traffic": traffic, "seed": 1}
+    return {**own, **sections}
 
 
 def traffic(name: str, load: float, **more: Any) -> Section:

@@ -2,18 +2,13 @@
 
 from collections.abc import Iterator
 
-from flitgym.simcore import ChannelGraph, ForwardingTable
+from flitgym.simcore import ForwardingTable
 
 HYPERX = {"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2}
 DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 TORUS = {"name": "torus", "sizes": [5, 4], "terminals_per_router": 2}
 IRREGULAR = {"name": "random_regular", "routers": 14, "degree": 4, "terminals_per_router": 3}
 TOPOLOGIES = (HYPERX, DRAGONFLY, TORUS, IRREGULAR)
-
-
-def hyperx_table() -> ForwardingTable:
-    """Shortest paths on a HyperX."""
-    return ForwardingTable.route(ChannelGraph(HYPERX), "min_hop")
 
 
 def paths(table: ForwardingTable) -> Iterator[tuple[int, int, list[int]]]:

@@ -19,6 +19,7 @@ FIELDS = {
 }  # fmt: skip
 LATENCIES = ("packet", "network", "generation")
 PARTS = ("mean", "p50", "p95", "p99", "max")
+BUSY = traffic("adversarial", 0.6)
 FIELDS |= {f"{what}_latency_{part}_ns" for what in LATENCIES for part in PARTS}
 
 
@@ -127,6 +128,31 @@ def test_table_view_survives_a_restore() -> None:
     sim.run(5000)
     sim.restore(bytes_then)
     assert table.__array_interface__["data"][0] == sim.q_table.__array_interface__["data"][0]
+
+
+def test_kept_arrays_are_listed() -> None:
+    par = Simulation(config("par", BUSY))
+    par.run(500)
+    (told,) = par.memories().items()
+    pool = par.memory("intermediate").shape
+    assert told[0] == "intermediate"
+    assert {"per": "packet", "shape": pool, "type": "uint32", "learned": False}.items() <= told[1].items()
+    assert pool[0] > 50
+    assert (par.memory("intermediate") < par.facts()["routers"]).all()
+    assert par.q_table is None
+    assert Simulation(config("minimal")).memories() == {}
+    learning = Simulation(config("q_adaptive", BUSY))
+    assert learning.memories()["q_table"]["shape"] == learning.q_table.shape
+    assert learning.memories()["q_table"]["meaning"] == learning.facts()["table_layout"]
+
+
+def test_arrays_of_packets_are_copies() -> None:
+    par = Simulation(config("par", BUSY))
+    par.run(500)
+    before, seen = par.state_hash(), par.memory("intermediate")
+    seen[...] = 0
+    assert par.state_hash() == before
+    assert par.memory("intermediate").any()
 
 
 def test_gil_is_released_while_running() -> None:

@@ -80,14 +80,11 @@ def test_booksim_low_load(curve: str, changes: Section, load: float) -> None:
     assert result["hops_mean"] == pytest.approx(row["avg_hops"] - 1, rel=0.005)  # BookSim2 counts routers
 
 
-def test_booksim_default_saturation() -> None:
-    wanted = max(row["accepted"] for row in booksim("def_uniform_min"))
-    assert ours(DEF, "minimal", booksim2_traffic("uniform", 0.4))["accepted_load"] == pytest.approx(wanted, rel=0.10)
-
-
-def test_booksim_speedup_2_saturation() -> None:
-    wanted = max(row["accepted"] for row in booksim("s2_uniform_min"))
-    assert ours(S2, "minimal", booksim2_traffic("uniform", 0.9))["accepted_load"] == pytest.approx(wanted, rel=0.10)
+@pytest.mark.parametrize(("curve", "changes", "load"), [("def_uniform_min", DEF, 0.4), ("s2_uniform_min", S2, 0.9)])
+def test_booksim_saturation(curve: str, changes: Section, load: float) -> None:
+    wanted = max(row["accepted"] for row in booksim(curve))
+    found = ours(changes, "minimal", booksim2_traffic("uniform", load))
+    assert found["accepted_load"] == pytest.approx(wanted, rel=0.10)
 
 
 @pytest.mark.parametrize("load", [0.5, *(pytest.param(load, marks=DEEP) for load in (0.05, 0.8, 0.9))])

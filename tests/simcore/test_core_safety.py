@@ -1,8 +1,10 @@
 """Misuse that must raise an error: writes to arrays, threads and forks, numbers out of range."""
 
 import contextlib
+import copy
 import gc
 import os
+import pickle
 import signal
 import threading
 import time
@@ -205,17 +207,25 @@ def test_a_choice_is_an_integer_in_range(asked: tuple[Simulation, int], choice: 
 
 # ---- Threads inside one run ----
 
-LARGE = {
-    "topology": "dragonfly",
-    "router": "input_queued",
-    "routing": "minimal",
-    "traffic": {"name": "uniform", "load": 0.3},
-    "seed": 1,
-}
+LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uniform", "load": 0.3}, "seed": 1}
+
+
+def test_a_network_has_the_partitions_that_its_configuration_asks_for() -> None:
+    one, three = Simulation({**LARGE, "partitions": 1}), Simulation({**LARGE, "partitions": 3})
+    assert (one.facts()["partitions"], three.facts()["partitions"]) == (1, 3)
+    assert (two := Simulation({**LARGE, "threads": 2})).facts()["partitions"] == two.threads == 2
+    three.threads = 3
+    for simulation in (one, three):
+        simulation.run(300)
+    assert three.statistics() == one.statistics()
+    again = Simulation(three.configuration())
+    again.restore(three.snapshot())
+    assert again.state_hash() == three.state_hash()
+    assert three.state_hash() == copy.deepcopy(three).state_hash() == pickle.loads(pickle.dumps(three)).state_hash()
 
 
 def test_threads_give_the_same_state_also_in_a_forked_process() -> None:
-    one, two = Simulation(LARGE), Simulation(LARGE)
+    one, two = (Simulation({**LARGE, "router": "input_queued"}) for _ in range(2))
     two.threads = 2
     assert one.facts()["partitions"] > 1
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from core_scenes import SMALL, router
+from core_scenes import config, router
 from flitgym.simcore import CALC, RECEIVE, SEND, Program, Simulation
 
 GOAL = Path(__file__).parents[1] / "data" / "goal"
@@ -13,15 +13,7 @@ LOGGOPS = {"host": "loggops", "network": "none"}
 
 
 def workload(jobs: list[dict[str, Any]], routing: str = "minimal", **parameters: Any) -> Simulation:
-    return Simulation(
-        {
-            "topology": SMALL,
-            "router": router("sc22"),
-            "routing": routing,
-            "workload": {"jobs": jobs, **parameters},
-            "seed": 1,
-        }
-    )
+    return Simulation(config(routing, None, router=router("sc22"), workload={"jobs": jobs, **parameters}))
 
 
 def finished(sim: Simulation) -> list[dict[str, Any]]:

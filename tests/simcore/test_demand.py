@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from core_scenes import config, traffic
 from flitgym.simcore import (
     ChannelGraph,
     Demand,
@@ -95,13 +96,8 @@ def test_motifs_by_name(table: ForwardingTable) -> None:
 
 def test_the_simulation_accepts_all_forms(table: ForwardingTable) -> None:
     def played(demand: Any) -> str:
-        simulation = Simulation(
-            {
-                "topology": HYPERX,
-                "routing": {"name": "table", "engine": "dfsssp", "demand": demand},
-                "traffic": {"name": "uniform", "load": 0.3},
-            }
-        )
+        routing = {"name": "table", "engine": "dfsssp", "demand": demand}
+        simulation = Simulation(config(routing, traffic("uniform", 0.3), topology=HYPERX))
         simulation.run(300)
         return simulation.state_hash()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from core_scenes import config, traffic
 from flitgym.simcore import ChannelGraph, Simulation
 from flitgym.simcore._presets import section
 
@@ -153,15 +154,8 @@ SMALL: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 @pytest.mark.parametrize(("name", "routing"), [(name, r) for name, (_, _, rs) in SMALL.items() for r in rs])
 def test_smaller_machines_deliver_everything(name: str, routing: str, pattern: str) -> None:
     sizes, router, _ = SMALL[name]
-    simulation = Simulation(
-        {
-            "topology": {"name": name, **sizes},
-            "router": router,
-            "routing": routing,
-            "traffic": {"name": pattern, "load": 0.6, "packet_bytes": 4 * section("router", router)["flit_bytes"]},
-            "seed": 1,
-        }
-    )
+    sent = traffic(pattern, 0.6, packet_bytes=4 * section("router", router)["flit_bytes"])
+    simulation = Simulation(config(routing, sent, topology={"name": name, **sizes}, router=router))
     simulation.begin_window()
     for _ in range(3):
         simulation.run(400)
@@ -180,15 +174,9 @@ SWITCHES = {"slingshot": (350, 10.24, 12.8), "edr": (90, 10.24, 10.24), "ndr": (
 def test_switches_have_the_published_latency(router: str) -> None:
     """A packet of one flit crosses two switches. Without queueing, its latency is that of switches and cables."""
     switch, host, cable = SWITCHES[router]
-    simulation = Simulation(
-        {
-            "topology": {"name": "hyperx", "widths": [2], "terminals_per_router": 1},
-            "router": router,
-            "routing": "minimal_adaptive",
-            "traffic": {"name": "adversarial", "load": 0.001},
-            "seed": 1,
-        }
-    )
+    pair = {"name": "hyperx", "widths": [2], "terminals_per_router": 1}
+    sections = config("minimal_adaptive", traffic("adversarial", 0.001), topology=pair, router=router)
+    simulation = Simulation(sections)
     simulation.begin_window()
     simulation.run(200_000)
     expected = 2 * host + cable + 2 * switch
@@ -207,20 +195,10 @@ def test_switches_have_the_published_latency(router: str) -> None:
 )
 def test_buffers_sustain_the_full_bandwidth(router: str, flits: int, accepted: float) -> None:
     """Two terminals exchange packets over one global link. The buffers cover the flits of the way of a credit."""
-    simulation = Simulation(
-        {
-            "topology": {"name": "torus", "sizes": [2], "wrap": [0], "local_dimensions": 0},
-            "router": {"name": router, "input_buffer_flits": flits, "vcs": 0, "injection_vcs": 1},
-            "routing": "minimal",
-            "traffic": {
-                "name": "adversarial",
-                "load": 1.0,
-                "packet_bytes": 16 * section("router", router)["flit_bytes"],
-                "injection": "fixed_interval",
-            },
-            "seed": 1,
-        }
-    )
+    pair = {"name": "torus", "sizes": [2], "wrap": [0], "local_dimensions": 0}
+    model = {"name": router, "input_buffer_flits": flits, "vcs": 0, "injection_vcs": 1}
+    packets = {"packet_bytes": 16 * section("router", router)["flit_bytes"], "injection": "fixed_interval"}
+    simulation = Simulation(config(traffic=traffic("adversarial", 1.0, **packets), topology=pair, router=model))
     simulation.run(5120)
     simulation.begin_window()
     simulation.run(10_240)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from core_scenes import router
+from core_scenes import config, router
 from flitgym.simcore import RECEIVE, SEND, Program, Simulation
 from numpy.typing import NDArray
 
@@ -18,15 +18,8 @@ def switches(count: int | list[int], terminals: int, jobs: list[dict[str, Any]],
     """Jobs on a HyperX with `count` switches per dimension and `terminals` per switch; links are single."""
     widths = [count] if isinstance(count, int) else count
     topology = {"name": "hyperx", "widths": widths, "links": [1] * len(widths), "terminals_per_router": terminals}
-    return Simulation(
-        {
-            "topology": topology,
-            "router": router("input_queued"),
-            "routing": "minimal",
-            "workload": {"jobs": jobs, **FREE, "message_matrix": True, **parameters},
-            "seed": 1,
-        }
-    )
+    workload = {"jobs": jobs, **FREE, "message_matrix": True, **parameters}
+    return Simulation(config("minimal", None, topology=topology, router=router("input_queued"), workload=workload))
 
 
 def finish(sim: Simulation) -> Simulation:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from core_scenes import config, measure, traffic
 from flitgym.simcore import Bisection, ChannelGraph, ConfigError, ForwardingTable, Simulation
 from numpy.typing import NDArray
 
@@ -333,18 +334,9 @@ def test_parx_runs_in_the_simulator(addresses: str) -> None:
     flits = {"by_size": (1, 8), "any": (4, 4)}[addresses]
     hops = []
     for size in flits:
-        simulation = Simulation(
-            {
-                "topology": topology,
-                "routing": {"name": "table", "engine": "parx", "addresses": addresses},
-                "traffic": {"name": "uniform", "load": 0.2, "packet_bytes": 128 * size},
-            }
-        )
-        simulation.run(200)
-        simulation.begin_window()
-        simulation.run(2000)
-        window = simulation.statistics()
-        hops.append(window["hops_mean"])
+        routing = {"name": "table", "engine": "parx", "addresses": addresses}
+        sections = config(routing, traffic("uniform", 0.2, packet_bytes=128 * size), topology=topology)
+        hops.append(measure(Simulation(sections), 320, 3200)["hops_mean"])
     if addresses == "by_size":
         assert hops[0] < hops[1] - 0.2  # packets of 1024 bytes take detours, packets of 128 bytes do not
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 import flitgym
 import pytest
+from core_scenes import config, traffic
 from flitgym.configs import compose, core_sections
 from flitgym.simcore import ChannelGraph, ConfigError, Simulation, _presets
 
@@ -14,15 +15,7 @@ from flitgym.simcore import ChannelGraph, ConfigError, Simulation, _presets
 @pytest.mark.parametrize("router", ["sc22", "hpdc21", "input_queued"])
 def test_presets_run_as_in_the_command(routing: str, router: str) -> None:
     words = ["topology=dragonfly_72", f"router={router}", f"routing={routing}", "traffic=mixed", "traffic.load=0.3"]
-    named = Simulation(
-        {
-            "topology": "dragonfly_72",
-            "router": router,
-            "routing": routing,
-            "traffic": {"name": "mixed", "load": 0.3},
-            "seed": 1,
-        }
-    )
+    named = Simulation(config(routing, traffic("mixed", 0.3), topology="dragonfly_72", router=router))
     composed = Simulation(core_sections(compose(words)))
     named.run(3000)
     composed.run(3000)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable, Simulation, read_flows
-from table_scenes import HYPERX, TOPOLOGIES, hyperx_table
+from table_scenes import HYPERX, TOPOLOGIES
 
 
 @pytest.fixture(scope="module")
 def hyperx() -> ForwardingTable:
-    return hyperx_table()
+    return ForwardingTable.route(ChannelGraph(HYPERX), "min_hop")
 
 
 def test_saved_and_loaded_again(hyperx: ForwardingTable, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from core_scenes import SMALL, router
+from core_scenes import config, router
 from flitgym.simcore import ConfigError, Program, Simulation, traces
 from flitgym.simcore.traces import Reader, Trace, TraceOptions, find_reader, read_trace, readers, trace_files
 
@@ -43,14 +43,9 @@ b irequires a
 
 
 def run(program: Program, terminals: int = 256, **workload: object) -> Simulation:
-    simulation = Simulation(
-        {
-            "topology": {"name": "torus", "sizes": [2], "terminals_per_router": terminals // 2},
-            "routing": "dimension_order",
-            "workload": {**workload, "jobs": [{"name": "trace", "program": program}]},
-            "seed": 1,
-        }
-    )
+    torus = {"name": "torus", "sizes": [2], "terminals_per_router": terminals // 2}
+    section = {**workload, "jobs": [{"name": "trace", "program": program}]}
+    simulation = Simulation(config("dimension_order", None, topology=torus, workload=section))
     assert simulation.run_workload(2_000_000_000), simulation.waiting()
     return simulation
 
@@ -94,9 +89,7 @@ def test_both_forms_of_a_schedule_reach_the_same_state(text: str, tmp_path: Path
 def small(program: Program, **workload: object) -> Simulation:
     """A run that stops early, so that the state holds operations and their successors."""
     section = {**workload, "jobs": [{"name": "trace", "program": program}]}
-    simulation = Simulation(
-        {"topology": SMALL, "router": router("sc22"), "routing": "par", "workload": section, "seed": 1}
-    )
+    simulation = Simulation(config("par", None, router=router("sc22"), workload=section))
     simulation.run_workload(1500)
     return simulation
 

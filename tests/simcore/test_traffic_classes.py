@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from core_scenes import config
 from flitgym.configs import compose, config_hash
 from flitgym.experiments.report.over_time import by_class, delays
 from flitgym.experiments.running.one_run import simulated
@@ -62,20 +63,8 @@ def test_classes_of_a_file_of_flows(tmp_path: Path) -> None:
 def test_a_share_holds_after_the_class_used_an_idle_link(tmp_path: Path) -> None:
     path = tmp_path / "flows.csv"
     path.write_text("time_ns,source,destination,bytes,class\n0,2,71,100000000,1\n20000,0,70,60000000,0\n")
-    simulation = Simulation(
-        {
-            "topology": {
-                "name": "dragonfly",
-                "terminals_per_router": 2,
-                "routers_per_group": 4,
-                "global_ports": 2,
-                "groups": 9,
-            },
-            "router": {"classes": {"high": {"priority": 1}, "bulk": {"share": 0.3}}},
-            "routing": "minimal",
-            "traffic": {"name": "flows", "file": str(path)},
-        }
-    )
+    model = {"classes": {"high": {"priority": 1}, "bulk": {"share": 0.3}}}
+    simulation = Simulation(config(traffic={"name": "flows", "file": str(path)}, router=model))
     simulation.run_workload(22_000)
     simulation.begin_window()
     simulation.run_workload(10_000)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core_scenes import SMALL, router
+from core_scenes import config, router
 from flitgym.simcore import Program, Simulation
 from flitgym.simcore.traces.readers._chakra_schema import COLLECTIVES, NODE_TYPES, messages
 
@@ -64,15 +64,7 @@ def finish_ns(program: Program, **workload: Any) -> float:
     free = {"loggops_L_ns": 1000, "loggops_o_ns": 0, "loggops_g_ns": 0, "loggops_G_ns_per_byte": 0}
     hosts = {"host": "loggops", "network": "none", **free, **workload}
     jobs = [{"name": "trace", "program": program}]
-    simulation = Simulation(
-        {
-            "topology": SMALL,
-            "router": router("sc22"),
-            "routing": "minimal",
-            "workload": {"jobs": jobs, **hosts},
-            "seed": 1,
-        }
-    )
+    simulation = Simulation(config(traffic=None, router=router("sc22"), workload={"jobs": jobs, **hosts}))
     simulation.begin_window()
     assert simulation.run_workload(100_000_000), simulation.waiting()
     return float(simulation.jobs()[0]["finish_ns"])
