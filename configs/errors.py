@@ -34,7 +34,7 @@ def unknown(where: str, word: str, valid: Iterable[str], noun: str = "name") -> 
     word = _short(word)
     near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    several = f"{noun[:-1]}ies" if noun == "policy" else f"{noun}s"
+    several = f"{noun[:-1]}ies" if noun in ("policy", "quantity") else f"{noun}s"
     valid = f"valid {several}: {', '.join(choices)}" if choices else f"there are no {several}"
     return f"{where}: unknown {noun} '{word}'{hint}; {valid}"
 

@@ -71,7 +71,7 @@ def _job(
     own = dict(motif) if isinstance(motif, Mapping) else {"motif": motif}
     motifs = {name for name, spec in registered("motif").items() if "iterations" in spec["params"]}
     if own.get("motif") not in motifs:
-        raise ConfigError(unknown("workload.motifs", str(own.get("motif")), motifs, "motif with iterations"))
+        raise ConfigError(unknown("workload.motifs", str(own.get("motif")), motifs, "iterating motif"))
     times = {"start_ns": request.submit_ns, "estimate_ns": request.estimate_ns}
     ranks = motif_ranks(own["motif"], request.ranks)
     if ranks == 1:  # it sends nothing

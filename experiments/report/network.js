@@ -121,7 +121,8 @@ function pane(run, side, pick) {
   function fit() {
     const width = box.clientWidth || 300, shape = (high[1] - low[1]) / (high[0] - low[0]);
     size = [width, Math.max(180, Math.min(width * shape, 620))];
-    unit = Math.min(size[0] / (high[0] - low[0]), size[1] / (high[1] - low[1]));
+    const labels = net.unit === "group" ? 40 : 0;  // px on both sides
+    unit = Math.min(...size.map((length, k) => (length - labels) / (high[k] - low[k])));
     canvas.width = size[0] * devicePixelRatio;
     canvas.height = size[1] * devicePixelRatio;
     canvas.style.height = `${size[1]}px`;
@@ -144,7 +145,7 @@ function pane(run, side, pick) {
     return weight ? sum / weight : 0;
   };
   const filled = (i, frame, all) => {
-    if (Object.keys(view.flows).length) return view.flows[i] ?? "–";
+    if (Object.keys(view.flows).length) return view.flows[i]?.replaceAll(/ (?!\S+ →)/g, "\u00a0") ?? "–";  // no line break within a flow
     const jobs = Object.keys(run.values).filter(name => !data.quantities[name] && !name.startsWith("class ")).map(name => [name, all ? mean(name, i) : at(name, i, frame)]);
     const total = jobs.reduce((sum, [, part]) => sum + part, 0);
     return jobs.filter(([, part]) => part > 0).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name, part]) => `${name} ${Math.round(100 * part / total)} %`).join(", ") || "–";
@@ -177,7 +178,7 @@ function pane(run, side, pick) {
     tip.textContent = position(frame);
     const mine = chosen && sameAs(chosen) ? chosen : null;
     if (lines.has(mine?.entry)) stroke(lines.get(mine.entry), thin * 3 + 5, "#d55e0088");
-    const inner = new Map(), ring = new Map();
+    const inner = new Map(), ring = new Map(), every = Math.ceil(16 / (net.space * unit * zoom.k));  // labels do not touch
     net.ends.forEach(([a, b], i) => { if (b < 0) inner.set(a, i); else if (a === b) ring.set(a, i); });
     brush.textAlign = "center";
     brush.textBaseline = "middle";
@@ -191,10 +192,10 @@ function pane(run, side, pick) {
       }
       brush.fillStyle = inner.has(node) ? colour(share(inner.get(node))) : "#fff";
       disc(brush, here, r, true);
-      if (net.unit === "group") {
+      if (net.unit === "group" && node % every === 0) {
         const [u, v] = net.outward[node];
         label(brush, node, here[0] + (r + 13) * u, here[1] - (r + 13) * v, "#1b1f24", 11);
-      } else if (r >= 8) label(brush, node, ...here, inner.has(node) && share(inner.get(node)) > 0.35 ? "#fff" : "#1b1f24", r * 0.95);
+      } else if (net.unit !== "group" && r >= 8) label(brush, node, ...here, inner.has(node) && share(inner.get(node)) > 0.35 ? "#fff" : "#1b1f24", r * 0.95);
     });
     const busiest = net.ends.map((_, i) => i).sort((a, b) => value(b) - value(a) || a - b).slice(0, 10);
     rows.replaceChildren(...busiest.map(i => {

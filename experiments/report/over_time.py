@@ -85,13 +85,17 @@ def delays(result: Mapping[str, Any]) -> dict[str, Any] | None:
             {
                 "job": job,
                 "total": f"{sum(own.values()):,.1f}",
-                "parts": [(name, f"{ns:,.3g}", 100 * max(ns, 0.0) / longest) for name, ns in own.items()],
+                "parts": [(name, _ns(ns), 100 * max(ns, 0.0) / longest) for name, ns in own.items()],
             }
             for job, own in parts.items()
         ],
         "jobs": blame["jobs"],
         "tables": {name: _delay_table(blame["jobs"], blame[key]) for name, key in names.items()},
     }
+
+
+def _ns(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _delay_table(jobs: Sequence[str], values: Sequence[Sequence[float | None]]) -> list[tuple[str, list[Cell]]]:
@@ -101,8 +105,8 @@ def _delay_table(jobs: Sequence[str], values: Sequence[Sequence[float | None]]) 
     def cell(victim: str, culprit: str, value: float | None) -> Cell:
         if value is None:
             return {"kind": "none", "text": NOTHING, "note": f"{victim} sent no packet"}
-        note = f"each packet of {victim} lost {value:.4g} ns to {culprit}"
-        return coloured("magma_r", 0.9 * value / most) | {"text": f"{value:.3g}", "note": note}
+        note = f"each packet of {victim} lost {_ns(value)} ns to {culprit}"
+        return coloured("magma_r", 0.9 * value / most) | {"text": _ns(value), "note": note}
 
     return [(victim, list(map(partial(cell, victim), jobs, own))) for victim, own in zip(jobs, values, strict=True)]
 

@@ -69,17 +69,17 @@ function series(select) {
 
 // A heading, a plot, and the values at the pointer.
 function chart(view, lines, key, title, [from, to], {unit = "ms", now = null, factor = 1} = {}) {
-  const small = now !== null, wide = small && view.clientWidth > 640 ? view.clientWidth / 2 - 12 : view.clientWidth;
-  const left = 58, width = Math.max(200, wide - left - 20), height = small ? 110 : 210;
   const inside = lines.flatMap(line => line[key].filter((value, i) => value !== null && line.time[i] >= from));
-  const most = 1.05 * Math.max(0, ...inside) || 1;
+  const most = 1.05 * Math.max(0, ...inside) || 1, marks = ticks(0, most, 4).map(value => [value, number(value * factor, 4)]);
+  const small = now !== null, wide = small && view.clientWidth > 640 ? view.clientWidth / 2 - 12 : view.clientWidth;
+  const left = Math.max(58, 10 + 7.5 * Math.max(...marks.map(([, text]) => text.length))), width = Math.max(200, wide - left - 20), height = small ? 110 : 210;
   const x = time => (time - from) / (to - from) * width, y = value => height - value / most * height;
   const area = svg("svg", {x: left, y: 0, width, height});  // which hides the parts of lines outside of it
   const root = svg("svg", {viewBox: `0 -12 ${left + width + 20} ${height + 56}`, role: "img", "aria-label": `${title}, over time`}, area);
   const text = (left, top, anchor, content) => root.append(svg("text", {x: left, y: top, "text-anchor": anchor}, content));
-  ticks(0, most, 4).forEach(value => {
+  marks.forEach(([value, content]) => {
     area.append(svg("path", {d: `M0 ${y(value)}H${width}`, class: "rule"}));
-    text(left - 8, y(value) + 4, "end", number(value * factor, 4));
+    text(left - 8, y(value) + 4, "end", content);
   });
   ticks(from, to, width / 90).forEach(time => text(left + x(time), height + 18, "middle", number(time, 4)));
   text(left + width / 2, height + 38, "middle", `time, ${unit}`);

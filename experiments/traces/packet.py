@@ -160,24 +160,35 @@ def reason(candidates: Sequence[Candidate], routing: Mapping[str, Any]) -> str:
     taken = next((k for k, candidate in enumerate(candidates) if candidate.taken), 0)
     weights = [candidate.weight for candidate in candidates]
     known = [weight for weight in weights if not math.isnan(weight)]
-    minimal = [candidate.path_ns <= candidates[0].path_ns for candidate in candidates]
-    which = "a minimal path" if minimal[taken] and not (taken and "threshold" in routing) else "a detour"
+    first = candidates[0]
+    # On a Dragonfly, a detour that begins with the port of the minimal path has another VC class.
+    minimal = [
+        candidate.path_ns <= first.path_ns and ("threshold" not in routing or candidate.vc_class == first.vc_class)
+        for candidate in candidates
+    ]
+    which = "a minimal path" if minimal[taken] else "a detour"
     if known:
         return f"{which}, because {_by_weight(taken, weights, known, minimal, routing)}"
     name = routing["name"]
     loads = [candidate.queued + candidate.downstream for candidate in candidates]
     least = ", which has the fewest flits queued and downstream" if loads[taken] == min(loads) else ""
-    return f"{which}{least}; {name} declares no weights ({registered('routing')[name]['summary']})"
+    return f"{which}{least}; {name} declares no weights here ({registered('routing')[name]['summary']})"
 
 
 def _by_weight(
     taken: int, weights: Sequence[float], known: Sequence[float], minimal: Sequence[bool], routing: Mapping[str, Any]
 ) -> str:
     own, least = weights[taken], min(known)
-    if "threshold" in routing:
-        detour = min((weight for weight in weights[1:] if not math.isnan(weight)), default=math.inf)
-        sign = ">" if weights[0] > int(routing["threshold"] * detour) + routing["bias_flits"] else "<="
-        return f"{weights[0]:g} {sign} int({routing['threshold']:g} x {detour:g}) + {routing['bias_flits']:g} flits"
+    sides = ([w for w, m in zip(weights, minimal, strict=True) if m is side and w == w] for side in (True, False))
+    direct, detour = (min(side, default=math.inf) for side in sides)
+    if "threshold" in routing and detour < math.inf:
+        sign = ">" if direct > int(routing["threshold"] * detour) + routing["bias_flits"] else "<="
+        return f"{direct:g} {sign} int({routing['threshold']:g} x {detour:g}) + {routing['bias_flits']:g} flits"
+    if "threshold_flits" in routing:
+        limit = routing["threshold_flits"]
+        return f"{own:g} flits wait there; a detour needs at most {limit}, and more than {limit} at each minimal port"
+    if "sharpness" in routing:
+        return f"a path is drawn with 1 / estimate ^ {routing['sharpness']}: {own:g} ns here, at least {least:g} ns"
     if routing["name"] == "policy":
         return f"its score is {-own:g}, " + ("the highest" if own == least else f"and a draw excludes {-least:g}")
     if "q_thld1" not in routing:
@@ -186,8 +197,8 @@ def _by_weight(
     if own == least:
         return f"its estimate of {least:g} ns is the lowest"
     if not minimal[taken]:
-        return f"the routing explores: its estimate is {own:g} ns, the lowest {least:g} ns"
-    direct = min(w for w, nearer in zip(weights, minimal, strict=True) if nearer and not math.isnan(w))
+        draws = "compares random ports or explores" if "q_thld2" in routing else "explores"
+        return f"the routing {draws}: its estimate is {own:g} ns, the lowest {least:g} ns"
     if (gain := (direct - least) / direct) < routing["q_thld1"]:
         return f"the lowest estimate is {gain:.1%} below {direct:g} ns, less than q_thld1 ({routing['q_thld1']:.0%})"
     return f"the port with the lowest estimate, {least:g} ns instead of {direct:g} ns, is not compared at this router"

@@ -11,7 +11,7 @@ import pytest
 from conftest import executed
 from flitgym.configs import compose
 from flitgym.experiments import trace
-from flitgym.experiments.traces.packet import Life, follow, life_text, read_lives, reason
+from flitgym.experiments.traces.packet import Candidate, Life, follow, life_text, read_lives, reason
 from flitgym.simcore import Simulation
 
 DRAGONFLY = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.35"]
@@ -62,12 +62,14 @@ def test_q_adaptive_takes_the_lowest_estimate_unless_the_gain_is_small() -> None
     [
         *(("hyperx_64", routing) for routing in ("dim_war", "omni_war", "minimal_adaptive", "ugal", "q_adaptive")),
         *(("random_regular", routing) for routing in ("ugal", "q_adaptive", "polarized routing.allocation=greedy")),
-        ("dragonfly_72", "dqn_dragonfly"),
+        *(("dragonfly_72", routing) for routing in ("dqn_dragonfly", "biased")),
+        ("dragonfly_72", "q_adaptive_corrected routing.candidates=0 routing.q_thld2=0"),
+        ("dragonfly_72", "q_hierarchical routing.candidates=0 routing.q_thld2=0"),
     ],
 )
 def test_the_lightest_candidate_is_taken(network: str, routing: str) -> None:
     words = [f"topology={network}", *f"routing={routing}".split(), "traffic.load=0.5", "seed=2"]
-    config = compose([*words, *(["routing.epsilon=0", "routing.q_thld1=0"] if routing == "q_adaptive" else [])])
+    config = compose([*words, *(["routing.epsilon=0", "routing.q_thld1=0"] if routing.startswith("q_") else [])])
     lives, simulation = follow(config, [f"{terminal}@1500" for terminal in range(0, 64, 2)], 1e6)
     every = [event.candidates for life in lives for event in life.events if event.candidates]
     # Behind its source, a packet of UGAL has ports that take turns.
@@ -78,6 +80,46 @@ def test_the_lightest_candidate_is_taken(network: str, routing: str) -> None:
         assert [one.weight for one in candidates if one.taken] == pytest.approx([np.nanmin(weights)], rel=1e-6)
         assert re.search("lowest|highest", reason(candidates, simulation.configuration()["routing"]))
     assert len({candidate.weight for candidates in decisions for candidate in candidates}) > 3
+
+
+def decisions_of(words: str) -> tuple[list[list[Candidate]], dict[str, Any]]:
+    config = compose(["traffic=adversarial", "traffic.load=0.2", *words.split()])
+    lives, simulation = follow(config, [f"{terminal}@{ns}" for terminal in range(0, 72, 6) for ns in (1500, 4500)], 1e6)
+    every = [event.candidates for life in lives for event in life.events if event.candidates]
+    return every, simulation.configuration()["routing"]
+
+
+@pytest.mark.parametrize("routing", ["ugal_group", "ugal_router", "par", "fpar"])
+def test_the_weights_on_a_dragonfly_plus_give_the_path(routing: str) -> None:
+    decisions, keys = decisions_of(f"topology=dragonfly_plus_90 routing={routing}")
+    diverted = []
+    for candidates in decisions:
+        known = [one for one in candidates if not math.isnan(one.weight)]
+        shortest = candidates[0].path_ns
+        minimal = [one.weight for one in known if one.path_ns <= shortest]
+        detours = [one.weight for one in known if one.path_ns > shortest]
+        if not minimal or not detours:
+            continue
+        direct, detour = min(minimal), min(detours)
+        if routing == "fpar":
+            diverts = direct > keys["threshold_flits"] >= detour
+        else:
+            diverts = direct > int(keys["threshold"] * detour) + keys["bias_flits"]
+            assert f"{direct:g} {'>' if diverts else '<='} int(" in reason(candidates, keys)
+        assert [one.weight for one in candidates if one.taken] == [detour if diverts else direct]
+        diverted.append(diverts)
+    assert 0 < np.mean(diverted) < 1
+
+
+def test_a_source_draws_paths_of_short_estimated_delays() -> None:
+    decisions, _ = decisions_of("topology=dragonfly_72 routing=source_paths routing.sharpness=64")
+    ratios = []
+    for candidates in decisions:
+        assert all(one.path_ns <= one.weight for one in candidates)
+        (taken,) = (one.weight for one in candidates if one.taken)
+        ratios.append(max(one.weight for one in candidates) / taken)
+        assert taken < 1.2 * min(one.weight for one in candidates)
+    assert np.mean(ratios) > 1.3
 
 
 def test_a_life_is_the_log_in_ns_and_following_changes_nothing() -> None:

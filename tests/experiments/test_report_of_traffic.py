@@ -141,6 +141,7 @@ const count = selector => document.querySelectorAll(selector).length, set = (id,
   document.getElementById(id).dispatchEvent(new Event(kind));
 };
 document.body.style.width = "WIDTHpx";  // a window of Chromium has at least 500
+document.body.style.minHeight = "9999px";  // the canvas stays in its place when curves come or go
 dispatchEvent(new Event("resize"));
 setTimeout(() => set("view-beside", "0", "change"), 500);
 setTimeout(() => {
@@ -154,7 +155,7 @@ setTimeout(() => {
   const inked = pixels.reduce((sum, value, i) => sum + (i % 4 === 3 && value > 0), 0) / pixels.length * 4;
   const chosen = () => document.querySelector("#view-curves h3")?.textContent ?? "";
   const first = chosen(), kinds = new Set(), box = canvas.getBoundingClientRect();
-  for (let x = box.left; x < box.right; x += 9)
+  for (let x = box.left; x < box.right; x += 27)
     for (let y = box.top; y < box.bottom; y += 9) {
       const at = {clientX: x, clientY: y, bubbles: true};
       canvas.dispatchEvent(new PointerEvent("pointerdown", at));

@@ -427,6 +427,7 @@ struct Decisions {
   std::vector<u32> slot_count;                // [count]
   std::vector<u16> ports, classes;            // [count, slots]
   std::vector<u32> chosen;                    // [count]
+  std::vector<double> weights;                // [count, slots, 2] watched packets: weight, and ns of the path
   std::vector<float> log_probability;         // [count] of the choice; NaN: not known
   std::vector<float> gathered, rows, scores;  // scratch memory of the neural network
   std::vector<u32> lists;                     // the same

@@ -55,29 +55,43 @@ void build_witness(const Values& given, Network& net) {
   net.config.record = params.values();
 }
 
+// The weights and paths of the candidates of a watched packet.
+static void weigh(const Network& net, State& s, Batch& b, u32 j) {
+  Decisions& d = b.decisions;
+  const Seam& seam = *net.seam;
+  const u32 i = d.request[j];
+  const u32 packet = b.packet[i], router = b.router[i], to = net.terminal_router[s.packets[packet].destination];
+  if (!(s.input_vcs[b.input_vc[i]].front & kWatched)) return;
+  const ComponentData* const rule = net.routing ? net.routing.get() : net.relation.get();
+  const Graph& graph = graph_now(net, s);
+  float scores[kMostSlots];
+  if (seam.policy.size > 0)
+    policy_scores(net, s, d.observation + std::size_t{j} * seam.width, 1, scores);  // lower weights are better
+  d.weights.resize(std::size_t{d.count} * seam.slots * 2);
+  for (u32 k = 0; k < d.slot_count[j]; k++) {
+    const std::size_t slot = std::size_t{j} * seam.slots + k;
+    const u32 local = d.ports[slot], port = net.port(router, local), next = seam.next_router[port];
+    const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
+    const float rest = middle == kNone ? flight(net, graph, next, to)
+                                       : flight(net, graph, next, middle) + flight(net, graph, middle, to);
+    d.weights[2 * slot] = seam.policy.size > 0 ? -double{scores[k]}
+                          : rule               ? rule->weight(net, s, packet, router, local, d.classes[slot])
+                                               : std::numeric_limits<double>::quiet_NaN();
+    d.weights[2 * slot + 1] = static_cast<double>(seam.hop_ns[port] + rest);
+  }
+}
+
 void log_decision(const Network& net, State& s, Batch& b, u32 j) {
   static const char* const kinds[] = {"terminal", "local", "global", "unused"};
   const Decisions& d = b.decisions;
   const Seam& seam = *net.seam;
-  const u32 i = d.request[j], packet = b.packet[i], router = b.router[i];
+  const u32 i = d.request[j], router = b.router[i];
   if (!(s.input_vcs[b.input_vc[i]].front & kWatched)) return;
-  const Packet& p = s.packets[packet];
-  const u32 to = net.terminal_router[p.destination];
-  float scores[kMostSlots];
-  if (seam.policy.size > 0)
-    policy_scores(net, s, d.observation + std::size_t{j} * seam.width, 1, scores);  // lower weights are better
+  const Packet& p = s.packets[b.packet[i]];
+  if (!seam.witness) weigh(net, s, b, j);
   for (u32 k = 0; k < d.slot_count[j]; k++) {
     const std::size_t slot = std::size_t{j} * seam.slots + k;
     const u32 local = d.ports[slot], port = net.port(router, local);
-    const u32 next = seam.next_router[port];
-    const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
-    const Graph& graph = graph_now(net, s);
-    const float rest = middle == kNone ? flight(net, graph, next, to)
-                                       : flight(net, graph, next, middle) + flight(net, graph, middle, to);
-    const ComponentData* const rule = net.routing ? net.routing.get() : net.relation.get();
-    const double weight = seam.policy.size > 0 ? -double{scores[k]}
-                          : rule               ? rule->weight(net, s, packet, router, local, d.classes[slot])
-                                               : std::numeric_limits<double>::quiet_NaN();
     char line[320];
     const int length =
         std::snprintf(line, sizeof line,
@@ -85,9 +99,9 @@ void log_decision(const Network& net, State& s, Batch& b, u32 j) {
                       "use downstream %u, "
                       "path %.1f ns, weight %g%s\n",
                       b.now, p.source, p.sequence, p.source, p.destination, router, local,
-                      kinds[static_cast<int>(net.channels[port].kind)], u32{d.classes[slot]}, next,
-                      s.ports[port].queued, s.ports[port].load - s.ports[port].queued,
-                      static_cast<double>(seam.hop_ns[port] + rest), weight, k == d.chosen[j] ? ", taken" : "");
+                      kinds[static_cast<int>(net.channels[port].kind)], u32{d.classes[slot]}, seam.next_router[port],
+                      s.ports[port].queued, s.ports[port].load - s.ports[port].queued, d.weights[2 * slot + 1],
+                      d.weights[2 * slot], k == d.chosen[j] ? ", taken" : "");
     b.log.append(line, static_cast<std::size_t>(length));
   }
 }
@@ -97,6 +111,8 @@ void route_and_record(const Network& net, State& s, Batch& b) {
   Decisions& d = b.decisions;
   list_candidates_of(net, seam.listing ? seam.listing.get() : &net, s, b);
   slot_decisions<false>(net, s, b);
+  // The routing may change the numbers that it compares.
+  for (u32 j = 0; !s.watched.empty() && j < d.count; j++) weigh(net, s, b, j);
   net.route(net, s, b);
   for (u32 j = 0; j < d.count; j++) {
     d.chosen[j] = slot_of_choice(seam, b, j);

@@ -11,6 +11,7 @@ namespace flitgym::routing::any::biased {
 struct Rule : ComponentData {
   CongestionMeasure measure;
   LearnedTable biases;
+  double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
 };
 
 // Hops of the path that begins with a port. A path of a source may lead through an intermediate router.
@@ -21,22 +22,26 @@ static u32 hops_by(const Network& net, const State& s, const Graph& graph, u32 p
                               : distance(net, graph, next, middle) + distance(net, graph, middle, to));
 }
 
+double Rule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
+  const Graph& graph = graph_now(net, s);
+  const u32 to = net.terminal_router[s.packets[packet].destination];
+  const u32 hops = hops_by(net, s, graph, packet, router, port, to);
+  const double bias = hops > distance(net, graph, router, to) ? biases.row(s, router, net.topology->region(to))[0] : 0;
+  return (measure.of(net, s, net.port(router, port), vc_class) + bias) * hops;
+}
+
 static void route(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   const auto& rule = static_cast<const Rule&>(*net.routing);
-  const Graph& graph = graph_now(net, s);
   make_decisions(net, s, b);
   for (u32 j = 0; j < b.decisions.count; j++) {
-    const u32 i = b.decisions.request[j], router = b.router[i];
-    const u32 to = net.terminal_router[s.packets[b.packet[i]].destination], h = distance(net, graph, router, to);
-    const double bias = rule.biases.row(s, router, net.topology->region(to))[0];
+    const u32 i = b.decisions.request[j];
     double least = 0;
     u32 best = 0;
     for (u32 k = 0; k < b.decisions.slot_count[j]; k++) {
-      const u32 at = j * seam.slots + k, port = net.port(router, b.decisions.ports[at]);
-      const u32 hops = hops_by(net, s, graph, b.packet[i], router, b.decisions.ports[at], to);
-      const double queue = rule.measure.of(net, s, port, b.decisions.classes[at]) + (hops > h ? bias : 0);
-      const double weight = queue * hops;
+      const u32 at = j * seam.slots + k;
+      const double weight =
+          rule.weight(net, s, b.packet[i], b.router[i], b.decisions.ports[at], b.decisions.classes[at]);
       if (k > 0 && weight >= least) continue;  // a tie goes to the first candidate, the minimal one
       least = weight;
       best = k;

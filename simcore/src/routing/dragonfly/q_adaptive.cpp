@@ -163,11 +163,7 @@ static void seed_generators(const Network& net, State& s) {
 
 static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
   read_rates(params, rule);
-  rule.row = [](const Network& network, u32 router, const Packet& p) {
-    const Dragonfly& df = as_dragonfly(network);
-    const u32 own = df.group(router), to = df.group(network.terminal_router[p.destination]);
-    return own == to ? kNone : row_of(network, df, p, own, to);
-  };
+  rule.row = row_of_group<row_of>;
   rule.q_thld2 = params.real("q_thld2");
   need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
   shape_table(net, rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,

@@ -25,9 +25,10 @@ static u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 
   return (stage * (df.g - 1) + number_among_others(own_group, destination_group)) * df.p + net.terminal_port[p.source];
 }
 
-static ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 group, PortKind in_kind,
+static ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 router, PortKind in_kind,
                            u32 k_min) {
-  const u32 locals = df.a - 1, columns = net.link_span;
+  const u32 locals = df.a - 1, columns = net.link_span, group = df.group(router);
+  if (group == df.group(net.terminal_router[p.destination])) return {};
   if (in_kind == PortKind::kTerminal) return {0, columns};
   if (group == df.group(net.terminal_router[p.source]))
     return p.hops == 1 ? ColumnRange{locals, columns} : ColumnRange{};
@@ -48,7 +49,7 @@ static void decide(const Network& net, State& s, const Dragonfly& df, const QRul
   } else {
     const float* const row = rule.table.row(s, router, row_of(net, df, p, group, destination_group));
     const u32 k_min = df.towards(net, router, to, df.turn(net, router, p));
-    const ColumnRange range = allowed(net, df, p, group, back.kind, k_min);
+    const ColumnRange range = allowed(net, df, p, router, back.kind, k_min);
     const bool at_home = group == df.group(net.terminal_router[p.source]);
     const Pick best = pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);
     if (back.kind != PortKind::kTerminal) detail.value = best.value;
@@ -69,6 +70,7 @@ static void route(const Network& net, State& s, Batch& b) {
 
 static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_described(params, rule);
+  rule.row = row_of_group<row_of>;
   need_links_behind(net, "q_adaptive_corrected", as_dragonfly(net).p);
   shape_table(net, rule, 2 * (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive_corrected: (source or intermediate group, destination group without own, source slot) x "
@@ -87,6 +89,8 @@ const Register<RoutingSpec> entry({
     .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
+    .candidates = list_columns<allowed>,
+    .agent_can_choose = false,  // the relation `progressive` offers such candidates
 });
 
 }  // namespace flitgym::routing::dragonfly::q_adaptive_corrected

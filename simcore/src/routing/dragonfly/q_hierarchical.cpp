@@ -23,6 +23,17 @@ namespace flitgym::routing::dragonfly::q_hierarchical {
 
 static u32 row_within(const Dragonfly& df, u32 to) { return df.g - 1 + df.place_of[to]; }
 
+// Columns of the ports that a packet may take besides its minimal port.
+static ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 router, PortKind in_kind,
+                           u32 k_min) {
+  const u32 locals = df.a - 1, group = df.group(router);
+  const bool there = group == df.group(net.terminal_router[p.destination]);
+  if (!there && group == df.group(net.terminal_router[p.source]))
+    return p.hops > 1 ? ColumnRange{} : ColumnRange{in_kind == PortKind::kTerminal ? 0 : locals, net.link_span};
+  const bool inner = net.channels[net.port(router, k_min)].kind == PortKind::kLocal;
+  return in_kind != PortKind::kLocal && inner ? ColumnRange{0, locals} : ColumnRange{};
+}
+
 struct Step {
   u32 port;
   float value;  // for the router that the packet came from; negative: no report
@@ -62,8 +73,7 @@ static Step between_groups(const Network& net, State& s, const Dragonfly& df, co
   const float* const row = rule.table.row(s, router, number_among_others(group, destination_group));
   const u32 goal = df.is_global(k_min) ? router : net.router_of_port(net.channels[net.port(router, k_min)].peer);
   if (group == df.group(net.terminal_router[p.source])) {
-    const u32 first = in_kind == PortKind::kTerminal ? 0 : df.a - 1;
-    const ColumnRange range = p.hops <= 1 ? ColumnRange{first, net.link_span} : ColumnRange{};
+    const ColumnRange range = allowed(net, df, p, router, in_kind, k_min);
     Pick best = pick(net, p, row, k_min - df.p, range, rule.q_thld1, rule.candidates);
     if (!range.empty() && explores(net, s, rule, p))
       best.column = random_column(row, range, route_draw(net, p, 1), best.column);
@@ -80,6 +90,16 @@ static Step between_groups(const Network& net, State& s, const Dragonfly& df, co
   // The row between groups counts the direct hop to the goal. A better way within the group saves this time.
   const float direct = rule.table.row(s, router, row_within(df, goal))[k_min - df.p];
   return {df.p + best.column, std::max(0.0f, row[k_min - df.p] - (direct - best.value)), kNone};
+}
+
+// The row that holds the candidates of a packet.
+static u32 row_of(const Network& net, u32 router, const Packet& p) {
+  const Dragonfly& df = as_dragonfly(net);
+  const u32 to = net.terminal_router[p.destination], own = df.group(router), group = df.group(to);
+  if (own == group) return router == to ? kNone : row_within(df, to);
+  if (own == df.group(net.terminal_router[p.source])) return number_among_others(own, group);
+  const u32 k_min = df.own_minimal_port(net, router, p);
+  return df.is_global(k_min) ? kNone : row_within(df, net.next_router(net.port(router, k_min)));
 }
 
 static void route(const Network& net, State& s, Batch& b) {
@@ -137,6 +157,7 @@ static void initialise(const Network& net, State& s) {
 
 static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_described(params, rule);
+  rule.row = row_of;
   const Dragonfly& df = as_dragonfly(net);
   need_links_behind(net, "q_hierarchical", df.p);
   shape_table(net, rule, df.g - 1 + df.a,
@@ -155,6 +176,8 @@ const Register<RoutingSpec> entry({
     .setup = with_rule<setup>,
     .route = route,
     .learn = q_learn,
+    .candidates = list_columns<allowed>,
+    .agent_can_choose = false,  // the relation `progressive` offers such candidates
 });
 
 }  // namespace flitgym::routing::dragonfly::q_hierarchical

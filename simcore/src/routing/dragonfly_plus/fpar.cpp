@@ -16,6 +16,7 @@ struct Rule : ComponentData {
   u32 threshold_flits = 0;
   bool notified = false;
   CongestionMeasure measure;
+  double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
 };
 
 // Flits that wait at a port. Used slots downstream include the flits and credits of a round trip, which a link at full
@@ -39,18 +40,31 @@ static u32 beyond_spine(const Position& at, const Rule& rule, u32 port) {
   return least;
 }
 
-// The port with the fewest waiting flits. `notified`: a leaf counts the spine's queue where it is the longer one.
+// Flits ahead of a packet. `notified`: a leaf counts the spine's queue where it is the longer one.
+static u32 ahead(const Position& at, const Congestion& congestion, const Rule& rule, const Hop& hop, bool notified) {
+  const u32 flits = waiting(at.net, rule, at.net.port(at.router, hop.port), congestion.of(at.router, hop));
+  return notified ? std::max(flits, beyond_spine(at, rule, hop.port)) : flits;
+}
+
+// The port with the fewest flits ahead.
 static Best shortest(const Position& at, const Congestion& congestion, const Rule& rule, const Offered<>& ports,
                      bool notified) {
   Best best;
   for (u32 n = 0; n < ports.count && best.congestion > 0; n++) {
     const Hop& hop = ports.hop[(turn_of(at.packet, at.router, ports.count) + n) % ports.count];
-    u32 flits =
-        waiting(at.net, rule, at.net.port(at.router, hop.port), congestion.of(at.router, hop.port, hop.vc_class));
-    if (notified) flits = std::max(flits, beyond_spine(at, rule, hop.port));
-    if (flits < best.congestion) best = {hop, flits};
+    if (const u32 flits = ahead(at, congestion, rule, hop, notified); flits < best.congestion) best = {hop, flits};
   }
   return best;
+}
+
+double Rule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
+  const Position at(head_of(net, s, packet, router));
+  Congestion congestion(net, s, measure);
+  congestion.begin(router);
+  Offered<> onward;
+  offer_onward(at, onward);
+  const bool leads_on = onward.find(port) < onward.count;
+  return ahead(at, congestion, *this, {port, vc_class}, leads_on && notified && at.leaf && !at.there());
 }
 
 static void route(const Network& net, State& s, Batch& b) {

@@ -68,7 +68,9 @@ static u32 middle_beyond(const Position& at, const Congestion& congestion, Best&
 }
 
 template <Decision kDecision> struct Legs {
-  using Rule = LegsRule;
+  struct Rule : LegsRule {
+    double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
+  };
   // At the source leaf, or with PAR again at the spine of the source group.
   static bool decides(const Head& from) {
     const Position at(from);
@@ -106,8 +108,30 @@ template <Decision kDecision> struct Legs {
   }
 };
 
+// The weight of the minimal path, or of the drawn detours, that begins with a port.
+template <Decision kDecision>
+double Legs<kDecision>::Rule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port,
+                                     u32 vc_class) const {
+  const Position at(head_of(net, s, packet, router));
+  const double none = ComponentData::weight(net, s, packet, router, port, vc_class);
+  if (kDecision == Decision::kAlways || !decides(at)) return none;
+  Congestion congestion(net, s, measure);
+  congestion.begin(router);
+  const double flits = congestion.of(router, port, vc_class);
+  Offered<> onward, detours;
+  offer_onward(at, onward);
+  if (onward.find(port) < onward.count) return flits * (hop_weighted ? kMinimalHops : 1);
+  const bool first = at.packet.phase == kUndecided;
+  if (!first) offer_detours(at, detours);
+  for (u32 n = 0; first && n < candidates && at.df.g > 2; n++)
+    offer_towards(at, *this, draw_middle(at.df, *this, at, route_draw(net, at.packet, n)), [&](u32 k, u32) {
+      if (k == port) detours.count = 0, detours(k, 0);
+    });
+  return detours.find(port) < detours.count ? flits * (hop_weighted ? kMostHops : 1) : none;
+}
+
 template <bool kByLeaf, Decision kDecision>
-static RoutingFacts setup(const Params& params, Network& net, LegsRule& rule) {
+static RoutingFacts setup(const Params& params, Network& net, typename Legs<kDecision>::Rule& rule) {
   rule.by_leaf = kByLeaf;
   rule.measure = measure_of(params, net);
   rule.intermediate = declare_intermediate(net, !kByLeaf);

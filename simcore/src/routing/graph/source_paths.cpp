@@ -31,21 +31,28 @@ static u32 recycle(const Network& net, const Packet& p, const PathList& usable, 
   return draw_path(net, p, usable);
 }
 
-// Draws a path with a probability in proportion to its weight. A path without a returned packet counts as idle. The
-// estimate of its delay returns to that of an idle path with time, because other sources change. If packets are on
-// their way and none returns, the delay is at least the time since the last return.
+// The estimated delay of path k, longer if its packets were marked. A path without a returned packet counts as idle.
+// The estimate returns to that of an idle path with time, because other sources change. If packets are on their way and
+// none returns, the delay is at least the time since the last return.
+static double score(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const PathList& usable,
+                    u32 k, const SourceMemory::Row& row, Cycle now) {
+  const u32 path = usable.number[k];
+  const double idle = SourceRule::idle_ns(net, p, router, usable.port[k], usable.middle[k]);
+  if (!row.holds(net.terminal_router[p.destination])) return idle;
+  const Cycle silent = now - row.waits[2 * path + 1];
+  const double fresh = rule.memory_cycles / (rule.memory_cycles + silent);
+  double delay = idle + fresh * std::max(row.delay[path] - idle, 0.0);
+  if (row.waits[2 * path] > 0) delay = std::max(delay, silent * net.cycle_ns);
+  return delay * (1 + rule.mark_weight * fresh * row.mark[path]);
+}
+
+// Draws a path with a probability in proportion to its weight.
 static u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const PathList& usable,
                  const SourceMemory::Row& row, Cycle now) {
   std::array<double, kMostPaths> scores, sums;
   double least = 0;
   for (u32 k = 0; k < usable.count; k++) {
-    const u32 path = usable.number[k];
-    const double idle = SourceRule::idle_ns(net, p, router, usable.port[k], usable.middle[k]);
-    const Cycle silent = now - row.waits[2 * path + 1];
-    const double fresh = rule.memory_cycles / (rule.memory_cycles + silent);
-    double delay = idle + fresh * std::max(row.delay[path] - idle, 0.0);
-    if (row.waits[2 * path] > 0) delay = std::max(delay, silent * net.cycle_ns);
-    scores[k] = delay * (1 + rule.mark_weight * fresh * row.mark[path]);
+    scores[k] = score(net, rule, p, router, usable, k, row, now);
     if (k == 0 || scores[k] < least) least = scores[k];
   }
   double sum = 0;
@@ -183,3 +190,17 @@ const Register<RelationSpec> relation({
 });
 
 }  // namespace flitgym::routing::graph::source_paths
+
+namespace flitgym::routing::graph {
+
+double SourceRule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
+  const Packet& p = s.packets[packet];
+  const u32 to = net.terminal_router[p.destination];
+  const PathList list = paths.of(net, router, to);
+  const u32 k = list.find(port);
+  return choice == SourceChoice::kLearned && p.phase == kUndecided && k < list.count
+             ? source_paths::score(net, *this, p, router, list, k, memory.row(net, s, p.source, to), s.part.totals.now)
+             : ComponentData::weight(net, s, packet, router, port, vc_class);
+}
+
+}  // namespace flitgym::routing::graph

@@ -111,6 +111,7 @@ struct SourceRule : ComponentData {
   Kept<u32> intermediate, decided;  // decided: cycle of the decision at the source
   Kept<u8> path, marked;            // path: kNoPath if the source had no choice
 
+  double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
   // The router that the packet is heading for now. A packet skips an intermediate router that failures have cut off.
   u32 target(const Network&, const State&, u32 packet, u32 router) const;
   // The paths that a packet can take at its source now: the first link is not down. Within a flowlet, only the path of
