@@ -218,8 +218,10 @@ static py::tuple window_decisions(Simulation& sim) {
   const Control& control = control_of_agent(sim);
   const State& s = sim.state();
   std::vector<u32> numbers;
-  for (u32 k = 0; k < s.sender_flows.size(); k++)
-    if (congestion::agent::asks(control, s.sender_flows[k], s.part.totals.now)) numbers.push_back(k);
+  for (const Acknowledgements& own : s.acknowledgements)
+    for (const u32 k : own.asking)
+      if (congestion::agent::asks(control, s.sender_flows[k], s.part.totals.now)) numbers.push_back(k);
+  std::ranges::sort(numbers);
   py::array_t<float> rows(shape(numbers.size(), congestion::agent::features.size()));
   for (std::size_t j = 0; j < numbers.size(); j++)
     congestion::agent::observe(control, s.sender_flows[numbers[j]], s.part.totals.now,
@@ -227,25 +229,20 @@ static py::tuple window_decisions(Simulation& sim) {
   return py::make_tuple(copied(numbers), rows);
 }
 
+// apply() of the batch has checked the factors and the sizes, for all networks at once.
 static void decide_windows(Simulation& sim, const py::array_t<u32, py::array::c_style>& numbers,
                            const py::array_t<i64, py::array::c_style>& factors) {
   const Control& control = control_of_agent(sim);
   State& s = sim.state();
-  if (numbers.ndim() != 1 || factors.ndim() != 1 || numbers.size() != factors.size())
-    throw ConfigError("windows: " + std::to_string(factors.size()) + " actions for " + std::to_string(numbers.size()) +
-                      " flows");
-  const u64 most = congestion::agent::factors.size();
-  for (py::ssize_t k = 0; k < numbers.size(); k++) {
-    if (static_cast<u64>(factors.at(k)) >= most)
-      throw ConfigError("windows: action " + std::to_string(factors.at(k)) + " is not in 0 .. " +
-                        std::to_string(most - 1));
+  for (py::ssize_t k = 0; k < numbers.size(); k++)
     if (numbers.at(k) >= s.sender_flows.size() ||
         !congestion::agent::asks(control, s.sender_flows[numbers.at(k)], s.part.totals.now))
       throw CoreError("windows: flow " + std::to_string(numbers.at(k)) + " does not ask for a decision now");
-  }
   for (py::ssize_t k = 0; k < numbers.size(); k++)
     congestion::agent::decide(control, s.sender_flows[numbers.at(k)], s.part.totals.now,
                               static_cast<u32>(factors.at(k)));
+  for (Acknowledgements& own : s.acknowledgements)
+    std::erase_if(own.asking, [&](u32 k) { return s.sender_flows[k].next == 0; });
 }
 
 struct FeedbackRow {

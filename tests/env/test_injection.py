@@ -31,6 +31,7 @@ def play(batch: InjectionBatch, steps: int) -> list[bytes]:
     seen = []
     for _ in range(steps):
         batch.collect()
+        assert (np.diff(batch.flow.astype(np.int64)) > 0).all()
         seen += [batch.time_ns.tobytes(), batch.observation.tobytes(), batch.flow.tobytes()]
         batch.apply(act(batch.observation, batch.flow))
     return seen

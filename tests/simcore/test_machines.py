@@ -141,7 +141,7 @@ SMALL: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "aurora": ({"groups": 6, "routers_per_group": 4, "terminals_per_router": 4}, "slingshot", ["par", "q_adaptive"]),
     "perlmutter": (
         {"groups": 3, "routers_per_group": 4, "terminals_per_router": 4, "links_per_group_pair": 5},
-        "slingshot",
+        "slingshot_classes",
         ["ugal_l"],
     ),
     "summit": ({"nodes_per_pod": 4, "pods": 16, "spines": 4, "leaves_per_spine": 8, "cores": 4}, "edr", ["up_down"]),

@@ -31,16 +31,18 @@ class Study:
         """The routings and policies of a network, in the order of the rows."""
         return list(dict.fromkeys(map(player_of, self.runs.at(network=network))))
 
+    def impact(self, quantity: str, control: str, victim: str, baseline: str = "none", **where: str) -> float:
+        """A quantity of a victim with congestors / alone with the control `baseline`."""
+        name, where = f"jobs.{victim}.{quantity}", {**where, "victim": victim}
+        alone = self.runs.mean(name, **where, control=baseline, congested=False)
+        return self.runs.mean(name, **where, control=control, congested=True) / alone
+
     def impacts(self, network: str, quantity: str) -> NDArray[np.float64]:
-        """A quantity of the victims with congestors / alone without a control, [controls, routings, victims]."""
-
-        def impact(control: str, routing: str, victim: str) -> float:
-            where, name = {"network": network, "routing": routing, "victim": victim}, f"jobs.{victim}.{quantity}"
-            alone = self.runs.mean(name, **where, control="none", congested=False)
-            return self.runs.mean(name, **where, control=control, congested=True) / alone
-
-        names = self.routings(network)
-        return np.array([[[impact(c, r, victim) for victim in VICTIMS] for r in names] for c in self.controls])
+        """The impacts relative to the victims alone without a control, [controls, routings, victims]."""
+        places = [{"network": network, "routing": routing} for routing in self.routings(network)]
+        return np.array(
+            [[[self.impact(quantity, c, victim, **at) for victim in VICTIMS] for at in places] for c in self.controls]
+        )
 
     def slowdowns(self, network: str) -> NDArray[np.float64]:
         """The time per byte of the congestors / without a control, [controls, routings, congestors]."""
@@ -95,13 +97,14 @@ def draw(rows: Sequence[Row], expected: Any) -> dict[str, Figure]:
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`: the Slingshot machine with PAR."""
-    study = Study(rows)
+    study, machine = Study(rows), {"network": "slingshot", "routing": "par"}
     par = study.routings("slingshot").index("par")
     numbers: dict[str, float | None] = {}
     for quantity, word in ((MEAN, "mean"), (P99, "p99")):
         impacts = study.impacts("slingshot", quantity)[:, par]
         own, none = (impacts[study.controls.index(name)] for name in ("slingshot", "none"))
-        numbers |= {f"{victim}_{word}": float(own[k]) for k, victim in enumerate(VICTIMS)}
+        for victim in VICTIMS:
+            numbers[f"{victim}_{word}"] = study.impact(quantity, "slingshot", victim, baseline="slingshot", **machine)
         numbers[f"control_{word}"] = float(_mean(own / none, 0))
     return numbers
 

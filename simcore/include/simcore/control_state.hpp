@@ -42,7 +42,8 @@ struct ControlTotals {  // sums over the acknowledgements that came back in the 
   X(Wheel<Acknowledgement>, due)            /* from destinations of this partition */                 \
   X(Wheel<Acknowledgement>, far_due)        /* from other partitions */                               \
   X(std::vector<SentAcknowledgement>, sent) /* to other partitions, since the present window began */ \
-  X(Wheel<u32>, paced)                      /* sources that are tried again */
+  X(Wheel<u32>, paced)                      /* sources that are tried again */                        \
+  X(std::vector<u32>, asking)               /* flows whose round has ended; with Control::period */
 
 struct alignas(64) Acknowledgements {
 #define FLITGYM_DECLARE(type, name) type name{};

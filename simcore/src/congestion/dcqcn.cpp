@@ -4,8 +4,9 @@
 //
 // Differences: a router marks all packets that meet a queue of `mark_bytes`, instead of a growing part of them. The
 // source and not the receiver limits the number of cuts. There is no counter of bytes and no faster increase. The times
-// follow from the round trip of this network, because those of the paper (55 us) belong to larger networks. A network
-// without loss has back pressure instead of PFC.
+// follow from the round trip of this network, because those of the paper (50 and 55 us) belong to larger networks. A
+// network without loss has back pressure instead of PFC. The gain and the increase (40 Mb/s of 40 Gb/s) are those of
+// the authors' simulator (github.com/bobzhuyb/ns3-rdma, mix/config.txt), and the gain is also that of the paper.
 #include "simcore/control.hpp"
 
 namespace flitgym::congestion::dcqcn {
@@ -68,8 +69,8 @@ static void setup(const Params& params, Network& net, Control& control) {
 const Register<ControlSpec> entry({
     .name = "dcqcn",
     .summary = "a rate that marks cut and time raises (DCQCN)",
-    .params = {mark_param(), real("gain", 1.0 / 16, 1e-6, 1, "", "weight of the newest mark (g)"),
-               real("increase", 0.01, 1e-6, 1, "of the link's rate", "additive increase of the target (R_AI)"),
+    .params = {mark_param(), real("gain", 1.0 / 256, 1e-6, 1, "", "weight of the newest mark (g)"),
+               real("increase", 0.001, 1e-6, 1, "of the link's rate", "additive increase of the target (R_AI)"),
                real("cut_ns", 0, 0, 1e9, "ns", "least time between two cuts; 0 = a round trip of the longest path"),
                real("period_ns", 0, 0, 1e9, "ns", "time between two increases; 0 = two round trips"), flows_param(),
                ack_param()},

@@ -149,7 +149,9 @@ void returned(Frame& f) {
     SenderFlow& flow = flow_of(f.net, s, ack.source, ack.destination);
     if (c.spec->elapsed) c.spec->elapsed(c, flow, f.now);
     flow.in_flight -= ack.flits;
+    const bool in_round = flow.next == 0;
     if (c.spec->acknowledged) c.spec->acknowledged(c, flow, ack, f.now);
+    if (c.period && in_round && flow.next) own.asking.push_back(static_cast<u32>(&flow - s.sender_flows.data()));
     if (f.part.window.open && ack.flits > 0) {
       own.totals.packets++;
       own.totals.marked += ack.marked;

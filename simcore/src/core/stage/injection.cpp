@@ -226,8 +226,9 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
 
 void inject_acknowledgement(Frame& f, u32 id) {
   const Packet& p = f.s.packets[id];
-  if (f.s.ports[f.net.nic(p.source)].queued + p.flits > 65535)  // OutputVc::count
-    throw CoreError("more than 65,535 flits wait in the NIC of terminal " + std::to_string(p.source) +
+  const u32 nic = f.net.nic(p.source), vc = injection_vc(f.net, f.s, nic, p.traffic_class * f.net.class_vcs);
+  if (f.s.output_vcs[f.net.vc_id(nic, vc)].count + p.flits > 65535)  // OutputVc::count
+    throw CoreError("more than 65,535 flits wait in a VC of the NIC of terminal " + std::to_string(p.source) +
                     ", since acknowledgements enter it at once; smaller windows let fewer arrive");
   plain(f) ? enqueue<true>(f, id, p.source, p.flits, 0, 0)
            : enqueue<false>(f, id, p.source, p.flits, p.traffic_class, 0);
