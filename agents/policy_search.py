@@ -77,7 +77,7 @@ class Config:
     elite: int = 4  # best candidates, to which the next mean and spread are fitted
     episode_ns: float = 2000000  # the longest episode, in worlds that do not set their own
     threads: int = 1  # episodes that run at the same time; 0 = one per core. The result does not depend on it
-    # Ray cluster whose CPUs play the episodes, with the same result: host:port, ray://host:port or auto
+    # Ray cluster whose CPUs, instead of `threads`, play the episodes: host:port, ray://host:port or auto
     address: str | None = None
 
     def __post_init__(self) -> None:
@@ -202,7 +202,7 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.round = self.decisions = 0
         self._abandoned = threading.Event()
-        if config.address is not None:
+        if config.address:
             join(config.address, "agent.address", include_dashboard=False, log_to_driver=False)
 
     @staticmethod
@@ -293,7 +293,7 @@ class Agent:
         return best
 
     def _played(self, plays: Sequence[tuple[Tensor, int]]) -> list[tuple[float, int]]:
-        if self.config.address is None:
+        if not self.config.address:
             with ThreadPoolExecutor(self.config.threads or os.cpu_count() or 1) as pool:
                 return list(pool.map(lambda play: self._play(*play), plays))
         calls = [(self._layers(logs), k, self.next_seed + k) for logs, k in plays]

@@ -32,8 +32,10 @@ def join(address: str | None, key: str, **options: Any) -> None:
         key: the configuration key of the address, for messages.
         options: of `ray.init`.
     """
-    import ray
-
+    try:
+        import ray
+    except ImportError as error:
+        raise ConfigError(f"{key}: needs Ray ({error}): pip install 'flitgym[ray]'") from error
     if ray.is_initialized():
         return
     named = address or os.environ.get("RAY_ADDRESS")
@@ -93,7 +95,7 @@ def on_cluster(
         function: belongs to a module that all machines have.
         shared: is sent to each machine once.
         calls: each takes a CPU. Ray repeats a call if its process or its node dies.
-        check: is called a few times per second; if it raises an error, the remaining calls are cancelled.
+        check: is called a few times per second. After its error, or that of a call, the remaining calls are cancelled.
 
     Raises:
         CoreError: Ray has given up on a call.
@@ -107,10 +109,11 @@ def on_cluster(
     try:
         while left:
             check()
-            _, left = ray.wait(left, num_returns=len(left), timeout=_CHECK_SECONDS)
+            done, left = ray.wait(left, num_returns=len(left), timeout=_CHECK_SECONDS)
+            ray.get(done)  # raises the error of a call
         results: list[T] = ray.get(references)
-    except RayTaskError:
-        raise  # it has the type of the error in the call, too
+    except RayTaskError as error:
+        raise error.cause from None  # without Ray's traceback
     except RayError as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise CoreError(f"the Ray cluster lost a process ({first}); start again to continue") from error

@@ -156,11 +156,12 @@ def life_text(life: Life, routing: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reason(candidates: Sequence[Candidate], routing: Mapping[str, Any]) -> str:
-    """Why a routing took one of several candidates. The first candidate is minimal."""
+    """Why a routing took one of several candidates. The first candidate is minimal, except for `source_paths`."""
     taken = next((k for k, candidate in enumerate(candidates) if candidate.taken), 0)
     weights = [candidate.weight for candidate in candidates]
     known = [weight for weight in weights if not math.isnan(weight)]
-    first = candidates[0]
+    paths = candidates if routing["name"] == "source_paths" else candidates[:1]
+    first = min(paths, key=lambda candidate: candidate.path_ns)
     # On a Dragonfly, a detour that begins with the port of the minimal path has another VC class.
     minimal = [
         candidate.path_ns <= first.path_ns and ("threshold" not in routing or candidate.vc_class == first.vc_class)
@@ -186,7 +187,11 @@ def _by_weight(
         return f"{direct:g} {sign} int({routing['threshold']:g} x {detour:g}) + {routing['bias_flits']:g} flits"
     if "threshold_flits" in routing:
         limit = routing["threshold_flits"]
-        return f"{own:g} flits wait there; a detour needs at most {limit}, and more than {limit} at each minimal port"
+        if own != direct:
+            return f"{own:g} flits wait there, at most {limit}, and more than {limit} at each minimal port"
+        return f"{own:g} flits wait there, " + (
+            f"at most {limit}" if own <= limit else f"and no detour has at most {limit}"
+        )
     if "sharpness" in routing:
         return f"a path is drawn with 1 / estimate ^ {routing['sharpness']}: {own:g} ns here, at least {least:g} ns"
     if routing["name"] == "policy":

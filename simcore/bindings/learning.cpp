@@ -229,13 +229,18 @@ static py::tuple window_decisions(Simulation& sim) {
   return py::make_tuple(copied(numbers), rows);
 }
 
-// apply() of the batch has checked the factors and the sizes, for all networks at once.
 static void decide_windows(Simulation& sim, const py::array_t<u32, py::array::c_style>& numbers,
                            const py::array_t<i64, py::array::c_style>& factors) {
   const Control& control = control_of_agent(sim);
   State& s = sim.state();
+  if (factors.size() != numbers.size())
+    throw ConfigError("windows: " + std::to_string(factors.size()) + " actions for " + std::to_string(numbers.size()) +
+                      " flows");
+  // apply() of the batch refuses actions out of range before it changes a network. Here a wrong one must not read
+  // memory.
   for (py::ssize_t k = 0; k < numbers.size(); k++)
     if (numbers.at(k) >= s.sender_flows.size() ||
+        static_cast<u64>(factors.at(k)) >= congestion::agent::factors.size() ||
         !congestion::agent::asks(control, s.sender_flows[numbers.at(k)], s.part.totals.now))
       throw CoreError("windows: flow " + std::to_string(numbers.at(k)) + " does not ask for a decision now");
   for (py::ssize_t k = 0; k < numbers.size(); k++)
