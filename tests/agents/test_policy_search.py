@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.learning.abandonment import RoundAbandonedError
-from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, costs_of, features_of
+from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, _Player, costs_of, features_of
+from flitgym.agents.rllib.ray_cluster import on_cluster
 from flitgym.configs.policies import shipped_policy
 from flitgym.env.experience.world import Mixture
+from flitgym.simcore import ConfigError
 from flitgym.simcore._policy_file import load_policy
 from layer_scores import score
 
@@ -153,6 +155,9 @@ def test_a_cluster_plays_the_same_round_and_stops_when_it_is_given_up(mixture: M
     try:
         there = Agent(Config(**_SMALL, address="local"), mixture, rounds=1, seed=1)
         assert there.train_round() == here.train_round()
+        with pytest.raises(ConfigError, match="layers") as caught:
+            on_cluster(_Player.play, there._player, [([], 0, 1)], lambda: None)
+        assert "\n" not in str(caught.value)  # the error of the call, without Ray's traceback
         endless = Agent(Config(**{**_SMALL, "episode_ns": 1e9}, address="local"), mixture, rounds=1, seed=1)
         threading.Timer(0.5, endless.abandon).start()
         with pytest.raises(RoundAbandonedError):
