@@ -54,8 +54,9 @@ std::vector<Case> cases() {
              adversarial));
   for (const char* control : {"dctcp", "swift", "receiver"}) {
     // With lost backlogs, the partitions would add the missed generations in another order.
-    Config held = config(small_network(), merge(hpdc21(), {{"source_backlog", "kept"}}), {"par", {}}, hot);
-    held.congestion_control = {control, {{"flows", 20}}};
+    Config held = config(small_network(), merge(hpdc21(), {{"source_backlog", "kept"}}), {"par", {}},
+                         {"uniform", {{"load", 0.6}}});
+    held.congestion_control = {control, {{"flows", 1}}};
     add(std::string("dragonfly with ") + control, held);
     held.congestion_control.values["ack_bytes"] = i64{30};
     add(std::string("dragonfly with acknowledgements in packets of ") + control, held);

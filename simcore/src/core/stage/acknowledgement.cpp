@@ -145,8 +145,8 @@ void returned(Frame& f) {
   std::vector<Acknowledgement>& due = f.w.acknowledgements;  // also those that packets have brought
   if (own.due.due(f.now)) own.due.take(f.now, due);
   if (own.far_due.due(f.now)) own.far_due.take(f.now, due);
-  // The acknowledgements of a source with one flow may come from several partitions.
-  if (c.flows == 1) std::ranges::stable_sort(due, {}, &Acknowledgement::destination);
+  // The acknowledgements of a flow with several destinations may come from several partitions.
+  if (c.flows < f.net.terminals) std::ranges::stable_sort(due, {}, &Acknowledgement::destination);
   for (const Acknowledgement& ack : due) {
     SenderFlow& flow = flow_of(f.net, s, ack.source, ack.destination);
     if (c.spec->elapsed) c.spec->elapsed(c, flow, f.now);
