@@ -6,7 +6,7 @@
 // source and not the receiver limits the number of cuts. There is no counter of bytes and no faster increase. The times
 // follow from the round trip of this network, because those of the paper (50 and 55 us) belong to larger networks. A
 // network without loss has back pressure instead of PFC. The gain and the increase (40 Mb/s of 40 Gb/s) are those of
-// the authors' simulator (github.com/bobzhuyb/ns3-rdma, mix/config.txt), and the gain is also that of the paper.
+// the authors' simulator (github.com/bobzhuyb/ns3-rdma, mix/config.txt).
 #include "simcore/control.hpp"
 
 namespace flitgym::congestion::dcqcn {
