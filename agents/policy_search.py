@@ -18,8 +18,8 @@ the list is done, or after `episode_ns`; an unfinished job counts with the time 
 with traffic is log(mean latency / accepted part of the load) in the second half of the episode.
 
 All candidates of a round play the same episodes (common random numbers), and one candidate is the present mean. In a
-world, a candidate gains or loses at most `limit` against the median candidate. Otherwise a saturated world, where
-latencies differ by factors, would outweigh all others.
+world, a difference d from the median candidate counts as limit asinh(d / limit): d if it is small, and a logarithm
+beyond `limit`. Otherwise a saturated world, where latencies differ by factors, would outweigh all others.
 
 See docs/agents/policy_search.md for results.
 """
@@ -71,7 +71,7 @@ class Config:
     base: str | None = None
     # search
     start: dict[str, float] = field(default_factory=dict)  # first costs, by feature or feature_toll; default 1
-    limit: float = 1.0  # most difference of a candidate's loss from the median candidate's that counts in a world
+    limit: float = 0.1  # beyond it, a difference from the median candidate's loss in a world counts as its logarithm
     spread: float = 0.7  # first standard deviation of the logarithms of the costs; 0: the search keeps its start
     population: int = 12  # candidates per round, the mean included
     elite: int = 4  # best candidates, to which the next mean and spread are fitted
@@ -239,7 +239,7 @@ class Agent:
         losses = by_world.mean(1)
         # A candidate that delivers nothing has an infinite loss. If most do, the median is infinite, too.
         finite = by_world.clamp(max=_MOST_LOSS)
-        judged = (finite - finite.median(0).values).clamp(-config.limit, config.limit).mean(1)
+        judged = (config.limit * ((finite - finite.median(0).values) / config.limit).asinh()).mean(1)
         chosen = judged[1:].argsort(stable=True)[: config.elite]
         self.round += 1
         self._follow(noise[chosen])

@@ -45,7 +45,9 @@ class PacketBatch:
         router       uint32  [rows]         the router of the decision
         decision     uint64  [rows]         the number of the decision in its network, from 0; transitions refer to it
 
-    All five are views of memory that stays at the same address until the next `reset()`. Every cycle overwrites the
+    `begun_ns` and `time_ns` are arrays [K] of simulated times: that of the agent's first cycle, and the present one.
+
+    The five arrays are views of memory that stays at the same address until the next `reset()`. Every cycle overwrites the
     values, also in a tensor made by `torch.from_numpy`; copy the values to keep them. Rows from n on hold old values.
 
     **Transitions.** The core records a decision in the ring of its network when two conditions hold. Its reward is
@@ -86,6 +88,7 @@ class PacketBatch:
     network: NDArray[np.uint32]
     router: NDArray[np.uint32]
     decision: NDArray[np.uint64]
+    begun_ns: NDArray[np.float64]
 
     def __init__(self, num_envs: int = 1, threads: int = 1, **keywords: Any) -> None:
         for key in keywords:
@@ -121,6 +124,7 @@ class PacketBatch:
         self._blocks = BlockRows(parts, self.simulations) if parts.in_python else None
         self._count = 0
         self._look()
+        self.begun_ns = self.time_ns
 
     def collect(self, max_cycles: int = 10_000) -> int:
         """Run to the next decisions.

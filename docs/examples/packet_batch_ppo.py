@@ -49,7 +49,7 @@ def gather(batch: PacketBatch, policy: nn.Module, wanted: int) -> dict[str, Tens
     """Run the networks until there are `wanted` transitions."""
     pieces, count = [], 0
     while count < wanted:
-        if batch.time_ns.max() >= EPISODE_NS:
+        if (batch.time_ns - batch.begun_ns).max() >= EPISODE_NS:
             batch.reset()
         for _ in range(50):
             n = batch.collect()

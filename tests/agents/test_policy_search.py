@@ -118,7 +118,7 @@ def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     assert math.isfinite(agent.train_round()["loss"])  # the core takes it
 
 
-@pytest.mark.parametrize(("limit", "found"), [(1.0, True), (1000.0, False)])
+@pytest.mark.parametrize(("limit", "found"), [(0.1, True), (1000.0, False)])
 def test_a_saturated_world_does_not_outweigh_the_others(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch, limit: float, found: bool
 ) -> None:
