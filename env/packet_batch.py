@@ -47,8 +47,9 @@ class PacketBatch:
 
     `begun_ns` and `time_ns` are arrays [K] of simulated times: that of the agent's first cycle, and the present one.
 
-    The five arrays are views of memory that stays at the same address until the next `reset()`. Every cycle overwrites the
-    values, also in a tensor made by `torch.from_numpy`; copy the values to keep them. Rows from n on hold old values.
+    The five arrays are views of memory that stays at the same address until the next `reset()`. Every cycle overwrites
+    the values, also in a tensor made by `torch.from_numpy`; copy the values to keep them. Rows from n on hold old
+    values.
 
     **Transitions.** The core records a decision in the ring of its network when two conditions hold. Its reward is
     known (at the packet's next decision, or at its delivery), and the feedback has travelled back to the router of the
