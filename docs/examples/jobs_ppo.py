@@ -36,7 +36,7 @@ def main() -> None:
         overrides=WORLD,
         observation="progress+router+queues+path",
         background="q_adaptive",
-        warmup_ns=(0, 400_000),
+        warmup_ns=(0, 200_000),
     )
     batch.reset(options.seed)
     policy = ActorCritic(batch.seam)
@@ -44,8 +44,8 @@ def main() -> None:
     export(policy.actor, batch, options.save)
     for name, routing in (("PPO", options.save), ("Q-adaptive", "q_adaptive"), ("minimal", "minimal")):
         result = play(routing, overrides=WORLD, seeds=range(1001, 1001 + options.placements))
-        print(f"{name:10s} lqcd {result['comm_time_ns@lqcd'] / 1e6:.3f} ms", end=", ")
-        print(f"halo3d {result['comm_time_ns@halo3d'] / 1e3:.1f} us")
+        lqcd, halo3d = result["comm_time_ns@lqcd"], result["comm_time_ns@halo3d"]
+        print(f"{name:10s} {lqcd / 1e6:.3f} ms (lqcd), {halo3d / 1e3:.1f} us (halo3d)")
 
 
 if __name__ == "__main__":

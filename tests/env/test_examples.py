@@ -63,6 +63,15 @@ def test_an_example(run: Run, tmp_path: Path, library: str, command: str, name: 
     assert "UGAL-L" not in printed or 1_000 < latency(printed, "UGAL-L") < 1_400
 
 
+@pytest.mark.deep
+def test_jobs_ppo(run: Run, tmp_path: Path) -> None:
+    # A short training; after the full one, the policy is within 5 % of Q-adaptive.
+    save = str(tmp_path / "mine.safetensors")
+    printed = run("jobs_ppo.py", "--decisions", "2000", "--placements", "1", "--save", save)
+    assert 2.5 < latency(printed, "Q-adaptive") < 3.0  # ms of lqcd
+    assert 2.5 < latency(printed, "PPO") < 6.0
+
+
 def test_injection_ppo(run: Run, tmp_path: Path) -> None:
     # A short training; with 20 rounds, the agent has 1.1 to 1.2.
     printed = run("injection_ppo.py", "--rounds", "1", "--save", str(tmp_path / "mine.safetensors"))
