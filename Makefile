@@ -236,6 +236,9 @@ pictures: venv ## draw the pictures of docs/pictures again: the networks, the fi
 	@$(BIN)/flitgym simulate -m study=flows topology=dragonfly_72 routing=minimal,ugal_l,par seed=1,2,3 traffic=flows \
 		traffic.sizes=hadoop traffic.load=0.3 traffic.pattern=permutation run.measure_ns=100000
 	@cp results/flows/sweep.png docs/pictures/flows.png
+	@$(BIN)/flitgym simulate study=queue topology=dragonfly_72 router=sc22 routing=par workload=queue \
+		workload.count=80 workload.interarrival_ns=40000 workload.placement=clustered_router
+	@$(BIN)/flitgym draw result=$$(ls -d results/queue/*clustered*) color=wait out=docs/pictures/queue.png
 
 SPHINX := $(BIN)/python -m sphinx -E -a -W --keep-going -q -b html
 

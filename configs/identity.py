@@ -205,7 +205,7 @@ def _traffic_label(traffic: Mapping[Any, Any]) -> str:
 def without_empty(node: Any) -> Any:
     """Plain values of a section, without keys that are off and that older results lack."""
     plain = plain_of(node)
-    off = ("classes", "ack_bytes")
+    off = ("classes", "ack_bytes", "flow_rate")
     return {k: v for k, v in plain.items() if k not in off or v} if isinstance(plain, dict) else plain
 
 

@@ -29,6 +29,7 @@ _OFF: dict[str, tuple[Any, ...]] = {
     "scheduler": ("none", "launch_ns"),
     "noise": ("none", "noise_variation"),
     "noise_slow_share": (0, "noise_slow_factor"),
+    "noise_trace": ("",),
     "noise_skew_ns": (0,),
 }
 
@@ -91,6 +92,8 @@ def _without_off(section: Section) -> dict[str, Any]:
 def workload_identity(section: Section) -> dict[str, Any]:
     """The identity of a workload. A file counts by its content, not by its path."""
     identity = _without_off(section)
+    if "noise_trace" in identity:
+        identity["noise_trace"] = file_hash("workload.noise_trace", section["noise_trace"])
     if section["name"] == "queue" and section["file"]:
         identity["file"] = file_hash("workload.file", section["file"])
     if section["name"] in _MISSING:

@@ -1,8 +1,9 @@
-"""Windows of NICs as decisions: `InjectionBatch` for all flows of K networks, `flitgym/Injection-v0` for one flow."""
+"""Windows or rates as decisions of NICs: `InjectionBatch` of all flows of K networks, `flitgym/Injection-v0` of one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -19,7 +20,7 @@ from .packet_options import check_options, world_of
 
 Reward = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 KEEP = 3
-"""The action that keeps the window."""
+"""The action that keeps the window or the rate."""
 DEFAULT_WORLD = (
     *("topology=dragonfly_72", "traffic=hotspot", "traffic.load=0.3"),
     *("congestion_control=agent", "congestion_control.flows=1"),
@@ -28,7 +29,7 @@ _COLUMNS = {"observation", "network", "flow", "reward", "action"}
 _TARGET, _SHARE = np.float32(np.log2(1.1)), np.float32(1 / 8)
 
 
-def target_delay(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def target_delay(rows: NDArray[np.float32], rates: bool = False) -> NDArray[np.float32]:
     """Minus the distance of the delay from a target, which is higher for flows of lower rate.
 
     After Tessler et al., "Reinforcement Learning for Datacenter Congestion Control", SIGMETRICS 2022, in logarithms:
@@ -38,13 +39,14 @@ def target_delay(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
     Args:
         rows: observations at the next decisions, which measure the delay since the decisions.
+        rates: whether the decisions set rates instead of windows.
     """
-    delay, window = rows[:, 1], rows[:, 4]
-    return -np.abs(delay + _SHARE * (window - delay) - _TARGET)
+    delay, rate = rows[:, 1], rows[:, 4] - (0 if rates else rows[:, 1])
+    return -np.abs(delay + _SHARE * rate - _TARGET)
 
 
 class InjectionBatch:
-    """All decisions of NICs about their windows, in K networks.
+    """All decisions of NICs about their windows or rates, in K networks.
 
     A NIC decides about a flow, all its packets to a destination, once per round trip. `collect()` runs every network to
     the next time with decisions. They are rows [0, n) of these arrays, network after network:
@@ -55,7 +57,8 @@ class InjectionBatch:
         reward       float32 [n]     of the previous decision of this flow
 
     An action is one of the 7 factors of the window, `seam["factors"]`. `KEEP` keeps the window. The window is at most
-    `congestion_control.window_bytes` and at least a packet.
+    `congestion_control.window_bytes` and at least a packet. With `congestion_control.flow_rate`, the factors are those
+    of the rate, which is at most this part of the rate of the link, and at least a thousandth.
 
     With `routes`, routers decide, too: both batches then have the same networks, and `routes.collect()` runs them.
 
@@ -77,7 +80,7 @@ class InjectionBatch:
         world: as `overrides` and `vary`, see `PacketOptions`; `congestion_control=agent` is the default. None: a
             Dragonfly of 72 terminals with a hotspot, and one flow per source.
         routing: the name of a routing of the core, or the path of a policy file.
-        reward: a function of the observations at the next decisions.
+        reward: a function of the observations at the next decisions; None: `target_delay`.
         routes: replaces all arguments but `reward`.
 
     Raises:
@@ -92,11 +95,11 @@ class InjectionBatch:
         overrides: Sequence[str] | None = None,
         vary: Vary | None = None,
         routing: str = "minimal",
-        reward: Reward = target_delay,
+        reward: Reward | None = None,
         routes: PacketBatch | None = None,
     ) -> None:
         check_number("num_envs", num_envs, 1, whole=True)
-        self.num_envs, self.reward_of, self.routes = num_envs, reward, routes
+        self.num_envs, self.routes, self._reward = num_envs, routes, reward
         self.seam: dict[str, Any] = Simulation._window_seam()
         self.simulations: list[Simulation] = []
         self._episodes, self._open = Episodes(0), list[Rows]()
@@ -123,6 +126,8 @@ class InjectionBatch:
         if any("decision_cycles" not in fact for fact in facts):
             raise ConfigError("InjectionBatch: the networks of routes need congestion_control=agent without a path")
         self._period = [fact["decision_cycles"] for fact in facts]
+        rates = any(simulation.configuration()["congestion_control"]["flow_rate"] for simulation in self.simulations)
+        self.reward_of = self._reward or partial(target_delay, rates=rates)
         self._open = []  # decisions since the last take(), and those that wait for their reward
         self._show([])
 
@@ -205,10 +210,11 @@ class InjectionBatch:
 
 
 class InjectionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """One flow of a network, whose NIC sets its window once per round trip. The other flows keep theirs.
+    """One flow of a network, whose NIC sets its window or rate once per round trip. The other flows keep theirs.
 
-    Observation: Box float32 [6], see `seam` of `InjectionBatch`. Action: Discrete(7), the factor of the window; 3 keeps
-    it. Reward: see `target_delay`; it is measured until the flow's next decision. info: `flow`, `time_ns`.
+    Observation: Box float32 [6], see `seam` of `InjectionBatch`. Action: Discrete(7), the factor; 3 keeps the
+    window or the rate. Reward: see `target_delay`; it is measured until the flow's next decision. info: `flow`,
+    `time_ns`.
 
     Episode: a network drawn from (seed, number of the episode), and a random flow among the first that ask. It is
     truncated at the first decision after `episode_ns`, or if the flow sends nothing for this time.
@@ -258,7 +264,7 @@ class InjectionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self.batch.observation[self._at], self._info()
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Scale the window, and run to the flow's next decision.
+        """Scale the window or the rate, and run to the flow's next decision.
 
         Raises:
             ConfigError: the action is not in 0 .. 6.

@@ -24,6 +24,7 @@ from ..simcore.pictures.loads import QUANTITIES, draw_loads
 from ..simcore.pictures.topology import draw_topology
 from .plotting.drawing import save_figure
 from .plotting.loads import run_loads
+from .plotting.schedule import COLOURS, schedule_figure
 from .report.runs import runs_of
 from .results.files import RESULT_FILE, read_result
 from .terminal.commandline import CommandError, main_of, parse
@@ -39,6 +40,7 @@ Draw the routers, links and terminals of a network. Failed links are red and das
 With result=RUN, the folder of a run that recorded its links (run.channels=true, or jobs), draw their load:
 
   color  {", ".join(QUANTITIES)}, or a job or 'class NAME' for its part of the utilisation; default: utilisation
+         with workload=queue, {", ".join(COLOURS)}: the terminals of the jobs over time, with this colour
   time   the frame at this time, such as 5us, 1.2ms or 800 (ns); default: the mean over time
 
 Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.
@@ -77,15 +79,19 @@ def _draw_result(words: Sequence[str]) -> list[Path]:
     result = read_result(folder) if not paths else None
     if result is None:
         raise CommandError(f"result={folder}: write the folder of a run, which holds {RESULT_FILE}, and no other word")
+    (run,) = runs_of([(result, folder)])
+    files = [Path(given["out"])] if "out" in given else [FOLDER / f"{folder.name}_{color}.png"]
+    title = " · ".join([run.row["topology"], run.what, run.routing])
+    if color in COLOURS:
+        if "time" in given:
+            raise CommandError(f"time: color={color} shows the jobs over time; leave it out")
+        return _saved(files, lambda: schedule_figure(result, folder, color, title))
     loads = run_loads(result, folder)
     if loads is None:
         raise CommandError(f"result={folder}: the run did not record its links; repeat it with run.channels=true")
     if color not in loads.values:
-        raise ConfigError(unknown("color", color, loads.values, "quantity"))
+        raise ConfigError(unknown("color", color, [*loads.values, *COLOURS], "quantity"))
     time_ns = _ns(given["time"]) if "time" in given else None
-    (run,) = runs_of([(result, folder)])
-    files = [Path(given["out"])] if "out" in given else [FOLDER / f"{folder.name}_{color}.png"]
-    title = " · ".join([run.row["topology"], run.what, run.routing])
     return _saved(files, lambda: draw_loads(loads, color, time_ns, title))
 
 

@@ -21,7 +21,7 @@ NAME = "flitgym export"
 KEYS = ("study", "format", "columns", "filter", "out")
 _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".tex": "latex", ".md": "markdown"}
 _FORMATS = (*_SUFFIXES.values(), "artifact")
-_MORE = ("accepted", "delivered", "throughput")  # larger values of these columns are better
+_MORE = ("accepted", "delivered", "throughput", "utilisation")  # larger values of these columns are better
 _USAGE = f"""\
 usage: {NAME} <folder>|study=<name> [format=<format>] [columns=<column>,<column>] [filter=<conditions>] [out=<file>]
 

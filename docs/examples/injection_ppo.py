@@ -1,9 +1,10 @@
 """An agent learns the windows of all NICs, so that three congestors leave a latency-bound job alone (after GPCNeT).
 
-    python docs/examples/injection_ppo.py [--rounds 20] [--seed 1] [--save windows.safetensors]
+    python docs/examples/injection_ppo.py [--rounds 20] [--seed 1] [--save windows.safetensors] [--rates]
 
-All flows share a policy, and begin with whole windows. The script exports the policy. On placements that the training
-did not see, it prints the slowdown of the job and the bytes that the congestors receive, also under other controls.
+All flows share a policy, and begin with whole windows, or rates. The script exports the policy. On placements that the
+training did not see, it prints the slowdown of the job and the bytes that the congestors receive, also under other
+controls.
 """
 
 import argparse
@@ -80,10 +81,12 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--rounds", type=int, default=20)
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--save", default="windows.safetensors", help="file of the policy")
+parser.add_argument("--rates", action="store_true", help="the agent sets rates instead of windows")
 options = parser.parse_args()
+agent = "agent congestion_control.flow_rate=1" if options.rates else "agent"
 torch.set_num_threads(1)
 torch.manual_seed(options.seed)
-batch = InjectionBatch(NETWORKS, world=world("agent", VICTIM, *CONGESTORS), routing=ROUTING)
+batch = InjectionBatch(NETWORKS, world=world(agent, VICTIM, *CONGESTORS), routing=ROUTING)
 batch.reset(options.seed)
 actor, critic = (nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, outputs)) for outputs in (7, 1))
 optimiser = torch.optim.Adam([*actor.parameters(), *critic.parameters()], RATE)
@@ -94,6 +97,6 @@ for number in range(options.rounds):
 export(actor, batch, options.save)
 alone = measure("none")[0]
 window = "window congestion_control.window_bytes=4096"  # a tenth of the bandwidth-delay product
-for control in ("none", window, "dctcp", "swift", "receiver", f"agent congestion_control.path={options.save}"):
+for control in ("none", window, "dctcp", "swift", "receiver", f"{agent} congestion_control.path={options.save}"):
     time_ns, rate = measure(control, *CONGESTORS)
     print(f"{control.split()[0]:8s} slowdown {time_ns / alone:5.2f}, congestors {rate:5.1f} bytes/ns")

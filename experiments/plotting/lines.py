@@ -18,6 +18,7 @@ from .swept import Row, is_of_jobs, named, swept, value_of
 from .words import value_label
 
 FLOWS = ("flows.slowdown_mean", "flows.slowdown_p99", "accepted_load", "flows.late_share")
+QUEUE = ("queue.wait_ns_mean", "queue.bounded_slowdown_mean", "queue.slowdown_mean", "queue.utilisation")
 TRAFFIC = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "hops_mean")
 
 _DASHES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
@@ -216,6 +217,8 @@ def across_of(rows: Sequence[Row], keys: Sequence[str]) -> str:
 
 
 def times_of_jobs(rows: Sequence[Row]) -> list[str]:
-    """The columns with the mean communication times of jobs in which any row has a value."""
+    """The columns of results in which any row has a value: of a queue, or the mean communication times of jobs."""
     columns = dict.fromkeys(key for row in rows for key in row if row[key] is not None)
-    return [key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")]
+    return [key for key in QUEUE if key in columns] or [
+        key for key in columns if key.startswith("jobs.") and key.endswith(".comm_time_mean_ns")
+    ]

@@ -152,7 +152,7 @@ def _axes(ax: Axes, rows: Sequence[Row], x: str, y: str, heights: Sequence[float
         latency_axis(ax)
     elif max(map(abs, heights), default=0.0) >= 1000:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    if y.startswith("jobs.") and y.endswith("_ns") and max(heights, default=0.0) >= _NS_PER_MS:
+    if y.startswith(("jobs.", "queue.")) and "(ns)" in words and max(heights, default=0.0) >= _NS_PER_MS:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / _NS_PER_MS:,.6g}"))
         ax.set_ylabel(words.replace("(ns)", "(ms)"))
     if y in ("accepted_load", "hops_mean") and heights:

@@ -21,7 +21,7 @@ from ..table_quality.one_table import KIND
 from ..templates import template
 from .again import simulate_again
 from .over_time import PARTS, by_class, delays, first_shown, over_time
-from .pictures import curves, pictures
+from .pictures import curves, pictures, schedules
 from .runs import Run, Settings, runs_of, table
 from .slowdown import matrices, slowdowns
 
@@ -96,7 +96,10 @@ def _page(title: str, results: Sequence[tuple[Any, Path]], figures: Iterable[Pat
     blame = [(label, found) for label, result in accounts if (found := delays(result))]
     content: dict[str, Any] = {
         # The page draws the sweep itself.
-        "figures": pictures([path for path in figures if not (shown and path.stem == _SWEEP)]),
+        "figures": [
+            *pictures([path for path in figures if not (shown and path.stem == _SWEEP)]),
+            *schedules(zip(labels, runs, strict=True)),
+        ],
         "loads": shown,
         "rows": rows,
         "matrices": matrices(runs, settings, ratios),

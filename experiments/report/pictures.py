@@ -1,7 +1,7 @@
-"""Pictures in the page: those of the study's folder, and the panels of a sweep."""
+"""Pictures in the page: those of the study's folder, the panels of a sweep, and schedules of jobs."""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from ..plotting.lines import blocks_of
+from ..plotting.schedule import schedule_figure
 from ..plotting.sweeps import draw_panel, legend_entries
 from ..plotting.words import axis_label
 from ..results.cautions import shows_start
@@ -17,6 +18,7 @@ from .runs import Run
 Picture = dict[str, str]  # its name, and its content as an address
 
 _LARGEST_SVG = 2_000_000  # bytes; the page shows the PNG of a larger figure
+_MOST_SCHEDULES = 12  # each takes a second
 _SIZE = (4.8, 3.1)  # inches of a panel
 
 
@@ -38,6 +40,12 @@ def curves(runs: Sequence[Run]) -> Iterator[tuple[str, list[Picture]]]:
             draw_panel(figure.subplots(), block, x, y)
             panels.append(_drawn(f"{axis_label(y)} against {axis_label(x)}", figure))
         yield block.title, panels
+
+
+def schedules(runs: Iterable[tuple[str, Run]]) -> list[Picture]:
+    """The schedules of the first runs with a queue of jobs, by the labels of the runs."""
+    queues = [(label, run) for label, run in runs if "queue" in run.result["files"]][:_MOST_SCHEDULES]
+    return [_drawn(label, schedule_figure(run.result, run.directory)) for label, run in queues]
 
 
 def picture(path: Path, name: str) -> Picture:

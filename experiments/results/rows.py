@@ -53,7 +53,7 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
             columns.update(_flatten({name: part for name, part in value.items() if name != _NOT_OF_RUN}))
         elif key == "jobs":
             columns.update(_flatten(value, "jobs."))
-        elif key in ("warnings", "mapping", "flows", "plugins"):
+        elif key in ("warnings", "mapping", "flows", "queue", "plugins"):
             columns.update(_flatten(value or {}, f"{key}."))
         elif key not in _NOT_COLUMNS:
             columns[key] = value

@@ -86,6 +86,28 @@ TEST(a_window_gives_its_flits_per_round_trip) {
     }
 }
 
+// A rate gives its part of the link, and n rates of a part 1 / n fill a port: a packet waits for at most one of each
+// other flow. The packets of a flow have equal distances up to a cycle.
+TEST(rates_give_their_part_of_the_link) {
+  for (const auto& [n, rate] : {std::pair{1u, 1.0}, {1u, 0.7}, {1u, 0.03}, {8u, 1.0 / 8}, {16u, 1.0 / 16}}) {
+    const auto sources = n == 1 ? std::vector<double>{8} : sources_of(n);
+    Simulation sim(flows("agent", sources, {{"flow_rate", rate}}, awake()));
+    const Network& net = sim.network();
+    const u32 turn = static_cast<u32>(kFlits * net.flit_cycles_host / rate);
+    sim.run(20 * turn + 4 * net.control->round_trip);
+    u64 most = 0;
+    std::vector<double> share(n);
+    for (u32 k = 0; k < 100; k++) {
+      const auto part = rates(sim, sources, 10 * turn);
+      for (u32 i = 0; i < n; i++) share[i] += part[i] / 100;
+      most = std::max(most, totals(sim.state()).flits_in_network);
+    }
+    for (const double own : share) CHECK_NEAR(own, rate, 0.0015 * rate);
+    CHECK_FOR(static_cast<float>(most) <= rate * n * net.control->product + n * kFlits, std::to_string(most));
+  }
+  CHECK_THROWS(ConfigError, build(flows("agent", {8}, {{"flow_rate", 0.5}, {"window_bytes", 4096}})), "window_bytes");
+}
+
 // On an idle way back, acknowledgements of one flit change no statistic but the flits on channels: a flit per packet.
 TEST(acknowledgements_are_no_delivered_traffic) {
   std::map<std::string, double> free, packets;

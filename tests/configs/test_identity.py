@@ -26,6 +26,7 @@ def test_what_only_says_where_and_whether_does_not(override: str) -> None:
         (["routing=policy"], "routing.path"),
         (["traffic=permutation"], "traffic.file"),
         (["congestion_control=agent"], "congestion_control.path"),
+        (["workload=pair"], "workload.noise_trace"),
         ([], "run.load_q_table"),
     ],
 )

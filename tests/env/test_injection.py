@@ -1,4 +1,4 @@
-"""Decisions of NICs about windows: closed forms, equality with a fixed window, batches together, policy files."""
+"""Decisions of NICs about windows or rates: closed forms, equality with a fixed window, batches together, policies."""
 
 import copy
 from pathlib import Path
@@ -18,7 +18,11 @@ ALONE: dict[str, Any] = {
     "traffic": {"name": "flows", "load": 1.0, "injection": "fixed_interval", "sources": [8], "destinations": [0]},
 }
 INCAST = {**ALONE, "traffic": {**ALONE["traffic"], "sources": [*range(2, 18)], "destinations": [0] * 16}}
+RATES = {"name": "agent", "flow_rate": 1 / 16}
 SMALL = ["topology=dragonfly_72", "traffic=hotspot", "traffic.load=0.5", "congestion_control=agent"]
+
+
+both = pytest.mark.parametrize("words", [SMALL, [*SMALL, "congestion_control.flow_rate=1"]])
 
 
 def act(rows: np.ndarray, flow: np.ndarray) -> np.ndarray:
@@ -56,6 +60,37 @@ def test_a_flow_on_an_idle_path(packets: int) -> None:
     np.testing.assert_allclose(row[:5], [0, 0, 0, rate, window], rtol=0.04, atol=1e-6)
 
 
+def test_a_flow_at_a_rate() -> None:
+    """An unchanged rate has no marks and the delay of an idle path, and an action scales it up to its limit."""
+    batch = InjectionBatch(world={**ALONE, "congestion_control": {**RATES, "flow_rate": 0.3}})
+    batch.reset(seed=1)
+    for action, rate in ((KEEP, 0.3), (0, 0.15), (KEEP, 0.15), (6, 0.3), (6, 0.3)):
+        batch.collect()
+        batch.apply([action])
+        until = batch.time_ns[0] + 50_000
+        while batch.time_ns[0] < until:
+            assert batch.collect() == 1
+            batch.apply([KEEP])
+        row = batch.take()["observation"][-50:].mean(axis=0)
+        np.testing.assert_allclose(row[:5], [0, 0, 0, rate, np.log2(rate)], rtol=0.02, atol=1e-5)
+
+
+def test_sixteen_rates_of_a_sixteenth_fill_a_port() -> None:
+    """A packet waits for at most one of each other flow, and the delay does not grow."""
+    batch = InjectionBatch(world={**INCAST, "congestion_control": RATES})
+    batch.reset(seed=1)
+    facts = batch.simulations[0].facts()
+    means = []
+    for until in (100_000, 200_000):
+        while batch.time_ns[0] < until:
+            batch.apply(np.full(batch.collect(), KEEP))
+        means.append(batch.take()["observation"][-400:].mean(axis=0))
+    assert means[1][3] == pytest.approx(1 / 16, rel=0.02)
+    idle = facts["round_trip_ns"] / facts["flit_time_ns"] - 2  # the core rounds up by up to two cycles
+    assert means[1][1] < np.log2(1 + 15 / idle)
+    np.testing.assert_allclose(means[1], means[0], atol=0.05)
+
+
 def test_an_incast_has_equal_shares() -> None:
     """16 windows of the bandwidth-delay product share the port, and 16 packets fill no queue."""
     batch = InjectionBatch(world=INCAST)
@@ -89,8 +124,9 @@ def test_keeping_the_windows_is_a_static_window() -> None:
             np.testing.assert_array_equal(agent.arrays()[name], column)
 
 
-def test_decisions_do_not_depend_on_threads_and_snapshots() -> None:
-    batches = [InjectionBatch(overrides=SMALL, routing="par") for _ in range(2)]
+@both
+def test_decisions_do_not_depend_on_threads_and_snapshots(words: list[str]) -> None:
+    batches = [InjectionBatch(overrides=words, routing="par") for _ in range(2)]
     for batch, threads in zip(batches, (1, 2), strict=True):
         batch.reset(seed=4)
         cut = {**batch.simulations[0].configuration(), "partitions": 3, "threads": threads}
@@ -127,11 +163,12 @@ def test_routers_and_nics_decide_together() -> None:
     assert hashes[0] == hashes[3]
 
 
-def test_a_policy_file_decides_as_in_python(tmp_path: Path) -> None:
+@both
+def test_a_policy_file_decides_as_in_python(words: list[str], tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     layers = [(random.normal(size=(8, 6)), random.normal(size=8)), (random.normal(size=(7, 8)), random.normal(size=7))]
     layers = [(weight.astype(np.float32), bias.astype(np.float32)) for weight, bias in layers]
-    batch = InjectionBatch(overrides=SMALL, routing="par")
+    batch = InjectionBatch(overrides=words, routing="par")
     batch.reset(seed=1)
     export(layers, batch, tmp_path / "windows.safetensors")
     agent, used = batch.simulations[0], set()
@@ -142,7 +179,7 @@ def test_a_policy_file_decides_as_in_python(tmp_path: Path) -> None:
         used |= set(actions.tolist())
         batch.apply(actions)
     assert len(used) > 2
-    control = {"name": "agent", "path": str(tmp_path / "windows.safetensors")}
+    control = {**agent.configuration()["congestion_control"], "path": str(tmp_path / "windows.safetensors")}
     core = Simulation({**agent.configuration(), "congestion_control": control})
     core.run(agent.now)
     np.testing.assert_array_equal(core.arrays()["ports"], agent.arrays()["ports"])
@@ -172,10 +209,14 @@ def test_the_default_reward() -> None:
     rows = np.zeros((3, 6), np.float32)
     rows[:, 1], rows[:, 4] = delay, window
     np.testing.assert_allclose(target_delay(rows), [0, -1, 0], atol=1e-6)
+    rows[:, 4] = window - delay
+    np.testing.assert_allclose(target_delay(rows, rates=True), [0, -1, 0], atol=1e-6)
 
 
-def test_one_flow_as_an_environment() -> None:
-    env = gymnasium.make("flitgym.env:flitgym/Injection-v0", world=INCAST)
+@pytest.mark.parametrize("rate", [0, 1])
+def test_one_flow_as_an_environment(rate: float) -> None:
+    world = {**INCAST, "congestion_control": {"name": "agent", "flow_rate": rate}}
+    env = gymnasium.make("flitgym.env:flitgym/Injection-v0", world=world)
     check_env(env.unwrapped, skip_render_check=True)
     seen = []
     for _ in range(2):
@@ -187,12 +228,12 @@ def test_one_flow_as_an_environment() -> None:
             assert 2 <= info["flow"] // 18 < 18
             rows.append(np.append(row, reward))
         seen.append(np.concatenate(rows))
-        assert rows[0][4] == 0  # a whole window
+        assert rows[0][4] == 0  # a whole window or rate
         assert rows[-1][4] < -3
     np.testing.assert_array_equal(*seen)
     with pytest.raises(CoreError, match="reset"):
         env.unwrapped.step(KEEP)
-    vector = gymnasium.make_vec("flitgym/Injection-v0", num_envs=2, vectorization_mode="sync", world=INCAST)
+    vector = gymnasium.make_vec("flitgym/Injection-v0", num_envs=2, vectorization_mode="sync", world=world)
     assert vector.reset(seed=1)[0].shape == (2, 6)
 
 

@@ -1,5 +1,6 @@
 """`workload=queue`: a log of six jobs against schedules by hand, drawn jobs, and errors in logs."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,12 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import compose, core_sections
+from flitgym.experiments.plotting.schedule import schedule_figure
 from flitgym.experiments.results.rows import read_rows
 from flitgym.simcore import ConfigError
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 SIX = Path(__file__).parents[1] / "data" / "queue" / "six.swf"
 SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")
@@ -53,6 +58,28 @@ def test_schedules_of_a_log(command: Command, tmp_path: Path, scheduler: str, st
     assert queue["bounded_slowdown_mean"] == pytest.approx(bounded.mean())
     assert [row["groups_least"] for row in table] == [5, 7, 3, 3, 5, 3]
     assert queue["fragmentation_mean"] == pytest.approx(np.mean(column["groups"] / column["groups_least"]))
+    _check_picture(schedule_figure(result, path.parent), column, queue)
+
+
+def _check_picture(figure: Figure, column: dict[str, NDArray[Any]], queue: dict[str, Any]) -> None:
+    """Rectangles in ms and terminals, which do not overlap, and the areas of utilisation and waiting jobs."""
+    jobs, used, waiting, _ = figure.axes
+    (drawn,) = jobs.collections
+    boxes = [path.get_extents() for path in drawn.get_paths()]
+    for key, ends in (("start_ns", [box.x0 for box in boxes]), ("finish_ns", [box.x1 for box in boxes])):
+        assert np.unique(np.round(ends, 6)) == pytest.approx(np.unique(column[key]) / 1e6)
+    areas = sum(box.width * box.height for box in boxes)
+    assert areas == pytest.approx((column["ranks"] * column["run_ns"]).sum() / 1e6)
+    for one, other in itertools.combinations(boxes, 2):
+        common = Bbox.intersection(one, other)
+        assert common is None or common.width * common.height < 1e-6
+    shades = {box.x0: sum(shade[:3]) for box, shade in zip(boxes, drawn.get_facecolor(), strict=True)}
+    starts = column["start_ns"] / 1e6
+    latest, earliest = (starts[find(column["wait_ns"])] for find in (np.argmax, np.argmin))
+    assert shades[latest] == min(shades.values()) < shades[earliest] == max(shades.values())
+    for ax, area in ((used, 100 * queue["utilisation"] * queue["makespan_ns"]), (waiting, column["wait_ns"].sum())):
+        x, y = ax.collections[0].get_paths()[0].vertices.T
+        assert abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2 == pytest.approx(area / 1e6)
 
 
 def test_an_iteration_longer_than_the_run_times_is_said(command: Command) -> None:

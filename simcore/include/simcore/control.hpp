@@ -25,7 +25,6 @@ struct ControlSpec {
   void (*elapsed)(const Control&, SenderFlow&, Cycle now) = nullptr;
   // Called at the receiver for every packet; returns Acknowledgement::grant.
   u32 (*grant)(const Network&, State&, const Control&, const Packet&, Cycle now) = nullptr;
-  bool rates = false;       // SenderFlow::window is a rate
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
@@ -33,6 +32,8 @@ struct Control {
   const ControlSpec* spec = nullptr;
   std::shared_ptr<const ComponentData> data;
   SenderFlow first = {};      // a flow at the beginning
+  Kept<u32> pace;             // [routers, places, flows, 2] of rates: first cycle of the next packet, 1/65536 cycles
+  std::vector<u32> place;     // [terminals] of rates: index of a terminal among those of its router
   u32 flows = 1;              // of a source
   u32 packet = 1;             // flits of the largest packet
   u32 ack_flits = 0;          // flits of an acknowledgement; 0: it is no packet
@@ -71,6 +72,8 @@ ParamSpec mark_param();    // Control::mark_flits
 // Read these parameters. Throw ConfigError if a window is smaller than a packet, or a mark would never be set.
 void read_window(const Params& params, const Network& net, Control& control);
 void read_mark(const Params& params, const Network& net, Control& control);
+// Makes SenderFlow::window a rate, as a part of that of the link. It spaces the packets of a flow.
+void use_rates(Network& net, Control& control, float first);
 // Cycles of a parameter in ns; `usual` if it is 0.
 double cycles_in(const char* key, const Params& params, const Network& net, double usual);
 // Sets Network::control from the section `congestion_control`.

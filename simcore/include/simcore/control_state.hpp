@@ -7,9 +7,9 @@ namespace flitgym {
 
 // The packets of a source to a destination, or to several destinations (congestion_control.flows).
 struct SenderFlow {
-  float window;              // flits that may be in flight; of a control by rates: part of the rate of the link
+  float window;              // flits that may be in flight; with Control::pace: part of the rate of the link
   u32 in_flight;             // flits sent and not yet acknowledged
-  u32 acknowledged, marked;  // flits of the present round; of a control by rates: its own counts
+  u32 acknowledged, marked;  // flits of the present round; of `dcqcn`: its own counts
   float average, target;     // a control's own
   Cycle since, next;         // begin of the present round or of the last cut; first cycle of the next packet
 };

@@ -82,6 +82,15 @@ struct Scheduler {
   Kept<double> load;  // [router_ports] of the running jobs; with placement=least_interfering
 };
 
+// Times for which the system takes the processor of a rank. Each rank has them from a random time on, and repeatedly.
+struct Detours {
+  std::vector<u64> start;      // [detours] ps
+  std::vector<u64> before{0};  // [detours + 1] ps, length of the earlier detours
+  u64 period = 0, seed = 0;
+  // Delay of the end of the `work` that a rank begins at `from`, in ps.
+  u64 delay(u32 rank, u64 from, u64 work) const;
+};
+
 struct Workload {
   std::vector<Job> jobs;
   std::vector<u32> rank_terminal;  // [ranks]
@@ -91,6 +100,7 @@ struct Workload {
   Nodes nodes;
   Scheduler scheduler;  // it gives ranks their terminals; the lists of terminals and nodes above have kNone
   u64 skew_ps = 0;      // ranks start up to this time late
+  Detours detours;
   HostModel host;
   u64 cycle_ps;
   u32 packet_bytes, flit_bytes;

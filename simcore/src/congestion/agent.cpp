@@ -1,6 +1,7 @@
-// An agent multiplies the window of each flow by a factor, once per round. A round ends when a packet that was sent in
-// it is acknowledged. At the next multiple of `decision_ns`, the NIC asks for a decision. A policy file decides in the
-// core, in the next event of the flow. Otherwise Python decides, and without an answer the flow keeps its window.
+// An agent multiplies the window or the rate of each flow by a factor, once per round. A round ends when a packet that
+// was sent in it is acknowledged. At the next multiple of `decision_ns`, the NIC asks for a decision. A policy file
+// decides in the core, in the next event of the flow. Without a file, Python decides. Without an
+// answer, the flow keeps its window or rate.
 #include <cmath>
 
 #include "simcore/control.hpp"
@@ -15,14 +16,16 @@ const std::vector<Feature> features = {
     {"delay_mean", 0, 10, "log2 of the mean delay, relative to an idle path"},
     {"delay_least", 0, 10, "log2 of the least delay, relative to an idle path"},
     {"rate", 0, 2, "acknowledged flits, relative to the rate of the NIC's link"},
-    {"window", -20, 4, "log2 of the window in bandwidth-delay products"},
-    {"in_flight", 0, 4, "flits in flight, relative to the window"},
+    {"window", -20, 4, "log2 of the window in bandwidth-delay products, or of the rate in rates of the link"},
+    {"in_flight", 0, 4, "flits in flight, relative to the window, or to the rate times the longest round trip"},
 };
+constexpr float kLeastRate = 0.001f;  // as of DCQCN
 const std::vector<float> factors = {0.5f, 0.7f, 0.85f, 1, 1.15f, 1.4f, 2};
 
 struct Rule : ComponentData {
   float flit_cycles = 1;
-  u32 period = 1;  // cycles
+  float least = 1, whole = 1;  // SenderFlow::window at least, and that of the rate of the link
+  u32 period = 1;              // cycles
   PolicyShape policy;
   std::vector<float> weights;  // empty: no file
 };
@@ -39,17 +42,18 @@ bool asks(const Control& control, const SenderFlow& flow, Cycle now) {
 
 void observe(const Control& control, const SenderFlow& flow, Cycle now, float* row) {
   const auto flits = static_cast<float>(flow.acknowledged);
+  const float whole = rule_of<Rule>(control).whole;
   const float values[] = {static_cast<float>(flow.marked) / flits,
                           std::log2(flow.average / flits),
                           std::log2(flow.target),
                           flits * rule_of<Rule>(control).flit_cycles / static_cast<float>(now - flow.since),
-                          std::log2(flow.window / control.product),
-                          static_cast<float>(flow.in_flight) / flow.window};
+                          std::log2(flow.window / whole),
+                          static_cast<float>(flow.in_flight) / flow.window * (whole / control.product)};
   for (std::size_t k = 0; k < features.size(); k++) row[k] = std::clamp(values[k], features[k].low, features[k].high);
 }
 
 void decide(const Control& control, SenderFlow& flow, Cycle now, u32 factor) {
-  flow.window = std::clamp(flow.window * factors[factor], static_cast<float>(control.packet), control.first.window);
+  flow.window = std::clamp(flow.window * factors[factor], rule_of<Rule>(control).least, control.first.window);
   flow.acknowledged = flow.marked = 0;
   flow.average = flow.target = 0;
   flow.since = now;
@@ -83,7 +87,18 @@ static void acknowledged(const Control&, SenderFlow& flow, const Acknowledgement
 
 static void setup(const Params& params, Network& net, Control& control) {
   auto rule = std::make_shared<Rule>();
-  read_window(params, net, control);
+  rule->least = static_cast<float>(control.packet);
+  rule->whole = control.product;
+  if (const double rate = params.real("flow_rate"); rate > 0) {
+    if (params.integer("window_bytes") > 0)
+      throw ConfigError(
+          "congestion_control.agent.window_bytes: it has no effect with flow_rate; leave out one of them");
+    use_rates(net, control, static_cast<float>(rate));
+    rule->least = std::min(kLeastRate, control.first.window);
+    rule->whole = 1;
+  } else {
+    read_window(params, net, control);
+  }
   read_mark(params, net, control);
   rule->period = std::max(1u, static_cast<u32>(cycles_in("decision_ns", params, net, 0.25 * control.round_trip)));
   rule->flit_cycles = static_cast<float>(net.flit_cycles_host);
@@ -103,8 +118,11 @@ static void setup(const Params& params, Network& net, Control& control) {
 
 const Register<ControlSpec> entry({
     .name = "agent",
-    .summary = "an agent or a policy file scales the window of each flow once per round trip",
+    .summary = "an agent or a policy file scales the window or the rate of each flow once per round trip",
     .params = {window_param(), mark_param(),
+               real("flow_rate", 0, 0, 1, "of the link's rate",
+                    "the agent scales rates instead of windows; the rate of a flow at the beginning and at most; 0 = "
+                    "windows"),
                choice("path", "", {}, "policy file with decisions=nic; empty = Python decides (InjectionBatch)"),
                real("decision_ns", 0, 0, 1e9, "ns",
                     "decisions are made at multiples of this time; 0 = a quarter of a round trip"),

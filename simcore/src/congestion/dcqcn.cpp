@@ -15,11 +15,10 @@ constexpr float kLeast = 0.001f;  // 40 Mb/s of 40 Gb/s, the paper's lowest rate
 constexpr u32 kFast = 5;          // periods of fast recovery (F)
 constexpr u32 kMostPeriods = 4096;
 
-// SenderFlow::window is the rate, `acknowledged` the periods since the last cut, `marked` the fraction of `next`.
+// SenderFlow::window is the rate, `acknowledged` the periods since the last cut.
 struct Rule : ComponentData {
   float gain = 0, increase = 0;
   u32 cut = 1, period = 1;  // cycles
-  float flit_cycles = 1;
 };
 
 static void elapsed(const Control& control, SenderFlow& flow, Cycle now) {
@@ -31,17 +30,6 @@ static void elapsed(const Control& control, SenderFlow& flow, Cycle now) {
     if (flow.acknowledged > kFast) flow.target = std::min(flow.target + rule.increase, 1.0f);
     flow.window = (flow.window + flow.target) / 2;
   }
-}
-
-static Cycle may_go(const Control&, const SenderFlow& flow, u32, Cycle now) { return std::max(flow.next, now); }
-
-static void sent(const Control& control, SenderFlow& flow, u32 flits, Cycle now) {
-  if (flow.next < now) flow.next = now, flow.marked = 0;
-  const double gap = static_cast<double>(flits) * static_cast<double>(rule_of<Rule>(control).flit_cycles) /
-                     static_cast<double>(flow.window);
-  const u64 end = static_cast<u64>(gap * 65536) + flow.marked;
-  flow.next += static_cast<Cycle>(end >> 16);
-  flow.marked = end & 0xffff;
 }
 
 static void acknowledged(const Control& control, SenderFlow& flow, const Acknowledgement& ack, Cycle now) {
@@ -60,10 +48,10 @@ static void setup(const Params& params, Network& net, Control& control) {
   rule->increase = static_cast<float>(params.real("increase"));
   rule->cut = std::max(1u, static_cast<u32>(cycles_in("cut_ns", params, net, control.round_trip)));
   rule->period = std::max(1u, static_cast<u32>(cycles_in("period_ns", params, net, 2.0 * control.round_trip)));
-  rule->flit_cycles = static_cast<float>(net.flit_cycles_host);
   control.data = rule;
   read_mark(params, net, control);
-  control.first.window = control.first.target = control.first.average = 1;
+  use_rates(net, control, 1);
+  control.first.target = control.first.average = 1;
 }
 
 const Register<ControlSpec> entry({
@@ -75,11 +63,8 @@ const Register<ControlSpec> entry({
                real("period_ns", 0, 0, 1e9, "ns", "time between two increases; 0 = two round trips"), flows_param(),
                ack_param()},
     .setup = setup,
-    .may_go = may_go,
-    .sent = sent,
     .acknowledged = acknowledged,
     .elapsed = elapsed,
-    .rates = true,
 });
 
 }  // namespace flitgym::congestion::dcqcn

@@ -6,6 +6,7 @@
 #include "core/router_setup.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/kind.hpp"
+#include "simcore/routing/paths.hpp"
 #include "simcore/traffic_classes.hpp"
 #include "simcore/workload.hpp"
 
@@ -82,6 +83,16 @@ void read_mark(const Params& params, const Network& net, Control& control) {
                       ".mark_bytes: " + to_string(params.value("mark_bytes")) +
                       " is not less than the longest queue, an input buffer and an output port with " +
                       in_bytes(net, largest) + ", so no packet would be marked");
+}
+
+void use_rates(Network& net, Control& control, float first) {
+  control.first.window = first;
+  control.place = routing::graph::places_at_routers(net);
+  control.pace = declare<u32>(net, {.name = "pace",
+                                    .meaning = "terminal x flow: first cycle of the next packet, 1/65536 cycles",
+                                    .per = Per::kRouter,
+                                    .rows = std::ranges::max(control.place) + 1,
+                                    .columns = 2 * control.flows});
 }
 
 double cycles_in(const char* key, const Params& params, const Network& net, double usual) {

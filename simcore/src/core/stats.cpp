@@ -183,7 +183,7 @@ static void report_control(const Network& net, const State& s, std::map<std::str
   }
   const double packets = std::max(1.0, static_cast<double>(sum.packets)), mean = sum.window / packets;
   out["marked_fraction"] = static_cast<double>(sum.marked) / packets;
-  if (net.control->spec->rates)
+  if (net.control->pace.kept())
     out["sender_rate_mean_gb_per_s"] = mean * net.flit_bytes / (net.flit_cycles_host * net.cycle_ns);
   else out["sender_window_mean_bytes"] = mean * net.flit_bytes;
 }

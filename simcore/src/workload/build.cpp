@@ -279,6 +279,7 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
   if (params.boolean("message_matrix")) w->matrix = workload::declare_message_matrix(net, w->jobs);
   w->skew_ps = static_cast<u64>(std::llround(params.real("noise_skew_ns") * 1000));
+  w->detours = workload::detours_of(params);
   workload::place(section, params, net, *w);
   if (scheduled) w->scheduler = workload::declare_scheduler(params, net, *w);
   return w;

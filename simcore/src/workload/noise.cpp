@@ -2,13 +2,16 @@
 
 #include <cmath>
 
+#include "simcore/plain_file.hpp"
 #include "simcore/rng.hpp"
+#include "simcore/text.hpp"
 
-namespace flitgym::workload {
+namespace flitgym {
+namespace workload {
 
 constexpr u64 kStream = u64{0x6e6f6973} << 32;  // plus the rank; separate from the draws of packets
-constexpr u64 kTries = 16;                      // counters of an operation; a rank's speed has the first counter
-constexpr double kLongestNs = 1e15;             // of an operation, as build.cpp demands
+constexpr u64 kTries = 16;  // counters of an operation; a rank's speed and its place in the trace have the first
+constexpr double kLongestNs = 1e15;  // of an operation, as build.cpp demands
 
 static double exponential(double x) { return x < 0 ? 1 / exp_up(-x) : exp_up(x); }
 
@@ -56,6 +59,10 @@ std::vector<ParamSpec> noise_params() {
       real("noise_variation", 0.1, 0, 100, "", "coefficient of variation of the factor, with noise=lognormal"),
       real("noise_slow_share", 0, 0, 1, "", "probability that a rank is slow"),
       real("noise_slow_factor", 2, 1, 1e6, "", "factor of the computation times of slow ranks"),
+      choice(
+          "noise_trace", "", {},
+          "file with the detours of a processor to the operating system, as LogGOPSim reads it: a line for each one, "
+          "with start and length in ns"),
       real("noise_skew_ns", 0, 0, 1e12, "ns", "ranks start late by a uniformly distributed time up to this one"),
   };
 }
@@ -78,4 +85,46 @@ std::shared_ptr<const Program> with_noise(std::shared_ptr<const Program> program
   return noisy;
 }
 
-}  // namespace flitgym::workload
+// Format and rules are those of spcl/LogGOPSim, src/LogGOPSim/Noise.hpp. Detours in the time that others add do not
+// count. Different from there, an operation may be longer than the trace, which repeats at the start of its last
+// detour.
+Detours detours_of(const Params& params) {
+  Detours found;
+  const std::string& path = params.text("noise_trace");
+  if (path.empty()) return found;
+  const std::string expected = "; expected at least two lines with start and length of a detour in ns";
+  const text::Source source{path, read_plain_file(path, path, expected, 2)};
+  double end = 0, first = -1;
+  for (text::Lines lines(source.text); lines.next();) {
+    const u32 line = lines.number();
+    const std::vector<std::string_view> words = text::words(lines.line());
+    if (words.empty() || words[0][0] == '#') continue;
+    if (words.size() != 2) text::fail(source, line, std::to_string(words.size()) + " words" + expected);
+    const double start = text::real_number(source, line, "the start after the last detour", words[0], end, kLongestNs);
+    const double length = text::real_number(source, line, "the length of a detour", words[1], 0, kLongestNs);
+    if (first < 0) first = start;
+    end = start + length;
+    found.start.push_back(static_cast<u64>(std::llround((start - first) * 1000)));
+    found.before.push_back(found.before.back() + static_cast<u64>(std::llround(length * 1000)));
+  }
+  if (found.start.empty() || found.start.back() == 0) text::fail(source, 0, "it is too short" + expected);
+  found.period = found.start.back();
+  found.start.pop_back();
+  found.before.pop_back();
+  found.seed = params.run_seed();
+  return found;
+}
+
+}  // namespace workload
+
+u64 Detours::delay(u32 rank, u64 from, u64 work) const {
+  if (period == 0) return 0;
+  const double place = unit(draw(seed, workload::kStream + rank, 1)) * static_cast<double>(period);
+  const u64 begin = (from + static_cast<u64>(place)) % period, end = begin + work;
+  const auto count = [&](u64 until) { return std::lower_bound(start.begin(), start.end(), until) - start.begin(); };
+  const auto k = count(begin);
+  const u64 busy = k > 0 ? start[k - 1] + before[k] - before[k - 1] : 0;  // until the end of the previous detour
+  return end / period * before.back() + before[count(end % period)] - before[k] + std::max(busy, begin) - begin;
+}
+
+}  // namespace flitgym

@@ -1,6 +1,7 @@
 // Noise of the hosts against closed forms.
 #include <cmath>
 
+#include "support/file.hpp"
 #include "support/jobs.hpp"
 #include "support/motif_programs.hpp"
 
@@ -64,6 +65,30 @@ TEST(slow_ranks_and_skewed_starts) {
     sum += us(rank.started);
   }
   CHECK_NEAR(sum / 72, 2.5, 0.6);
+}
+
+// Detours of 1 ns and 600 ns, one per us, extend 10 us by exactly ten of them. A computation that begins during a
+// detour also waits for its end: from a random time on, t^2 / 2 per us on average.
+TEST(a_trace_stretches_computation_by_its_detours) {
+  for (const u64 t : {u64{1}, u64{600}}) {
+    std::string text = "# netgauge\n";
+    for (const u32 at : {200, 1200, 2200}) text += std::to_string(at) + "\t" + std::to_string(t) + "\n";
+    const fabrics::File file(text);
+    const Simulation sim = computing(72, 1, {{"noise_trace", file.path.string()}}, false);
+    double waited = 0;
+    for (const Rank& rank : sim.state().ranks) {
+      CHECK(rank.calc >= (10000 + 10 * t) * 1000 && rank.calc < (10000 + 11 * t) * 1000);
+      waited += static_cast<double>(rank.calc) / 1000 - static_cast<double>(10000 + 10 * t);
+    }
+    CHECK_NEAR(waited / 72, static_cast<double>(t * t) / 2000, 70 * static_cast<double>(t) / 600);
+  }
+  for (const auto& [text, part] : {std::pair{"0 1\n5\n", ":2: 1 words"},
+                                   {"#\n0 9\n8 1\n", ":3: '8' is out of range"},
+                                   {"0 1\n5 x\n", ":2: 'x' is not a number"},
+                                   {"0 1\n", ": it is too short"}}) {
+    const fabrics::File file(text);
+    CHECK_THROWS(ConfigError, computing(2, 1, {{"noise_trace", file.path.string()}}, false), file.path.string() + part);
+  }
 }
 
 }  // namespace noise_test

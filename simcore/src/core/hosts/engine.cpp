@@ -75,7 +75,7 @@ class Engine {
   u64 take_cpu(u32 rank, u32 k, u64 work) {
     u64& free = cpu(rank, k);
     const u64 from = std::max(now_, free);
-    free = from + work;
+    free = from + work + w_.detours.delay(rank, from, work);
     return from;
   }
 
@@ -284,7 +284,7 @@ class Engine {
       case OpKind::kCalc:
         if (queues_.comes_again(op.rank, op.cpu, HostQueues::kNoNic, HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, op.size * 1000);
-        end = from + op.size * 1000;
+        end = cpu(op.rank, op.cpu);
         break;
       case OpKind::kSend: {
         u64& gap = nic(op.rank, op.nic, false);
@@ -341,7 +341,7 @@ class Engine {
     if (!eager) return kNoEnd;
     // The call returns as soon as the message is handed over.
     const u64 back = return_work(h_);
-    if (back > 0) cpu(op.rank, op.cpu) = worked + back;
+    cpu(op.rank, op.cpu) += back;
     return worked + back;
   }
 

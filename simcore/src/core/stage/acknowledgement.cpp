@@ -70,11 +70,20 @@ static Acknowledgement acknowledgement_of(Frame& f, const Packet& p) {
           p.marked};
 }
 
+static u32* pace_of(Frame& f, u32 source, u32 destination) {
+  const Control& c = *f.net.control;
+  const std::size_t places = f.net.memories[c.pace.memory].rows;
+  const std::size_t own = f.net.terminal_router[source] * places + c.place[source];
+  return c.pace.of(f.s) + 2 * (own * c.flows + destination % c.flows);
+}
+
 bool may_go(Frame& f, u32 source, u32 destination, u32 flits) {
   const Control& c = *f.net.control;
   SenderFlow& flow = flow_of(f.net, f.s, source, destination);
   if (c.spec->elapsed) c.spec->elapsed(c, flow, f.now);
-  const Cycle from = c.spec->may_go ? c.spec->may_go(c, flow, flits, f.now) : go_by_window(flow, flits, f.now);
+  const Cycle from = c.pace.kept()    ? std::max(pace_of(f, source, destination)[0], f.now)
+                     : c.spec->may_go ? c.spec->may_go(c, flow, flits, f.now)
+                                      : go_by_window(flow, flits, f.now);
   if (from <= f.now) return true;
   if (from == kNone) return false;
   Cycle& next_try = f.s.next_try[source];
@@ -88,6 +97,15 @@ void sent(Frame& f, u32 source, u32 destination, u32 flits) {
   const Control& c = *f.net.control;
   SenderFlow& flow = flow_of(f.net, f.s, source, destination);
   flow.in_flight += flits;
+  if (c.pace.kept()) {
+    u32* const pace = pace_of(f, source, destination);
+    if (pace[0] < f.now) pace[0] = f.now, pace[1] = 0;
+    const double gap =
+        static_cast<double>(flits) * static_cast<double>(f.net.flit_cycles_host) / static_cast<double>(flow.window);
+    const u64 end = static_cast<u64>(gap * 65536) + pace[1];
+    pace[0] += static_cast<Cycle>(end >> 16);
+    pace[1] = end & 0xffff;
+  }
   if (c.spec->sent) c.spec->sent(c, flow, flits, f.now);
 }
 
