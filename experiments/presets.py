@@ -6,17 +6,9 @@ from typing import Any
 
 import yaml
 
-from ..simcore import registered
-from ..simcore.plugins import files
+from ..simcore import _presets, registered
 
-_CONFIGS = Path(__file__).resolve().parent.parent / "configs"
-
-
-@cache
-def preset_files(group: str) -> dict[str, Path]:
-    """The file of every preset of a group by its name; presets of plugins come last."""
-    own = sorted((_CONFIGS / group).glob("*.yaml"))
-    return {path.stem: path for path in [*own, *(path for _, path in files("configs", f"{group}/*.yaml"))]}
+preset_files = cache(_presets.preset_files)
 
 
 def comment_of(path: Path) -> str:

@@ -46,7 +46,7 @@ def section(kind: str, given: Any) -> Any:
     name = given.get("name") if isinstance(given, Mapping) else given
     if not isinstance(name, str) or not name or name in _registered(kind):
         return given
-    path = _presets(kind).get(name)
+    path = preset_files(kind).get(name)
     if path is None:
         raise ConfigError(_unknown(kind, name))
     own = {key: value for key, value in given.items() if key != "name"} if isinstance(given, Mapping) else {}
@@ -58,9 +58,10 @@ def _registered(kind: str) -> frozenset[str]:
     return frozenset(registered(kind))
 
 
-def _presets(kind: str) -> dict[str, Path]:
-    found = [path for _, path in files(f"configs/{kind}", "*.yaml")]
-    return {path.stem: path for path in [*found, *(_PACKAGE / "configs" / kind).glob("*.yaml")]}
+def preset_files(kind: str) -> dict[str, Path]:
+    """The file of every preset of a group by its name; presets of plugins come last."""
+    own = sorted((_PACKAGE / "configs" / kind).glob("*.yaml"))
+    return {path.stem: path for path in [*own, *(path for _, path in files(f"configs/{kind}", "*.yaml"))]}
 
 
 def _read(kind: str, path: Path) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def _of_hydra(path: Path, what: str) -> ConfigError:
 
 
 def _unknown(kind: str, name: str) -> str:
-    names, presets = sorted(_registered(kind)), sorted(_presets(kind))
+    names, presets = sorted(_registered(kind)), sorted(preset_files(kind))
     near = difflib.get_close_matches(name, [*presets, *names], n=1, cutoff=0.6)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
     return f"{kind}: unknown name '{name}'{hint}; valid names: {', '.join(names)}; presets: {', '.join(presets)}"

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._core import ConfigError, CoreError, registered
-from ._demand import read_demand
+from ._demand import read_demand, read_flow_file
 from ._files import atomic_path, read_arrays
-from ._flow_file import read_flow_file
 from ._mapping import rows_of
 from ._presets import with_presets
 from ._table import ChannelGraph, ForwardingTable

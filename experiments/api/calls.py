@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,13 +20,13 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import GROUPS, core_sections, explain, plot_formats
 from ...configs.identity import study_folder
 from ...simcore import ConfigError
+from ...simcore._files import atomic_path
 from ..conclusion.conclude import conclude
 from ..running.launcher import launcher_of
 from ..running.one_run import obtain, simulated
 from ..running.plan import PlannedRun, expand
 from ..running.sweep import run_all
 from ..terminal.progress import RunBar, has_bars, quiet
-from .matrices import is_matrix, stored
 from .result import Result
 from .runs import Runs
 
@@ -64,7 +65,7 @@ def simulate(
     kept = directory if directory is not None else results
     with ExitStack() as stack:
         folder = Path(kept or "")
-        if kept is None and any(map(is_matrix, values.values())):
+        if kept is None and any(map(_is_matrix, values.values())):
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="flitgym-")))
         run = _planned(overrides, {key: [_settled(key, value, folder)] for key, value in values.items()}, folder)[0]
         if kept is None and run.plain["run"]["save_q_table"]:
@@ -190,7 +191,7 @@ def explained() -> Iterator[None]:
 
 
 def _axis(value: Any) -> list[Any]:
-    if is_matrix(value):
+    if _is_matrix(value):
         return [value]
     if isinstance(value, np.ndarray):
         return list(value.tolist()) if value.ndim else [value.item()]
@@ -199,10 +200,39 @@ def _axis(value: Any) -> list[Any]:
 
 def _settled(key: str, value: Any, folder: Path) -> Any:
     """A value for the configuration: numbers of Python, and for a matrix the path of its file."""
-    if is_matrix(value):
+    if _is_matrix(value):
         if key != "traffic.file":
             raise ConfigError(f"{key}: a matrix belongs to traffic.file, with traffic=matrix")
-        return str(stored(value, folder / "matrices"))
+        return str(_stored(value, folder / "matrices"))
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return str(value) if isinstance(value, Path) else value
+
+
+def _is_matrix(value: Any) -> bool:
+    """Whether a value is an array of two dimensions or a SciPy sparse matrix."""
+    return hasattr(value, "tocsr") or (isinstance(value, np.ndarray) and value.ndim == 2)
+
+
+def _stored(matrix: Any, folder: Path) -> Path:
+    """The `.npz` file of a matrix, which is written unless it exists.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    if hasattr(matrix, "tocsr"):
+        rows = matrix.tocsr()
+        rows.sum_duplicates()
+        # The layout of scipy.sparse.save_npz.
+        arrays = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
+        arrays |= {"shape": np.asarray(rows.shape), "format": np.asarray(b"csr")}
+    else:
+        arrays = {"matrix": np.ascontiguousarray(matrix)}
+    content = b"".join(
+        f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes() for name, array in arrays.items()
+    )
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:12]}.npz"
+    if not path.exists():
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+    return path

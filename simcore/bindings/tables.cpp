@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "configuration.hpp"
+#include "readers/fabric.hpp"
 #include "simcore/grouped.hpp"
 #include "simcore/tables/engine.hpp"
 #include "tables/dependencies.hpp"
@@ -154,7 +155,22 @@ static std::vector<std::string> terminal_names(const tables::ChannelGraph& g) {
   return names_of(g.terminals, [&](u32 t) { return g.terminal_name(t); });
 }
 
+// The caller runs without the GIL.
+static Fabric read_records(const std::string& path, const std::string& text) {
+  using Nodes = std::vector<std::tuple<std::string, bool, u32, u32>>;
+  using Cables = std::vector<std::tuple<u32, u32, u32, u32, double, u32>>;
+  const py::gil_scoped_acquire gil;
+  const auto [nodes, cables] =
+      py::module_::import("flitgym.simcore._records").attr("read_records")(path, text).cast<std::pair<Nodes, Cables>>();
+  Fabric fabric;
+  for (const auto& [name, host, ports, line] : nodes) fabric.nodes.push_back({name, host, ports, line});
+  for (const auto& [a, a_port, b, b_port, share, line] : cables)
+    fabric.cables.push_back({a, a_port, b, b_port, -1, -share, "", line});
+  return fabric;
+}
+
 void bind_tables(py::module_& m) {
+  record_reader() = &read_records;
   py::class_<tables::ChannelGraph, GraphPtr>(m, "ChannelGraph")
       .def(py::init([](const py::object& topology, const py::object& failures, const py::object& seed) {
              const Config config = to_network(topology, failures, seed);

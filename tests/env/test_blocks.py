@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,32 +119,6 @@ def test_a_reward_in_numpy_is_the_cores_to_the_bit() -> None:
     assert len(both) > 2000
     assert all(paid[0][key] == paid[1][key] for key in both)
     assert len({paid[0][key] for key in both}) > 100
-
-
-# ---- Copies ----
-
-
-@pytest.mark.parametrize("between", [False, True])
-@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
-def test_copies_go_on_by_themselves(between: bool, copied: Callable[[PacketBatch], PacketBatch]) -> None:
-    batch = PacketBatch(K, overrides=CLASSIC, observation="counted+numpy_router+queues", reward="numpy_hop_delay")
-    batch.reset(seed=1)
-    play(batch, 150)
-    n = batch.collect() if between else 0
-    other = copied(batch)
-    assert not np.shares_memory(batch.observation, other.observation)
-    if between:
-        np.testing.assert_array_equal(batch.observation[:n], other.observation[:n])
-        for one in (batch, other):
-            one.apply(np.zeros(n, np.int64))
-    rows = []
-    for one in (other, batch):  # one after another: neither changes the other
-        play(one, 100)
-        rows.append(one.take())
-    assert len(rows[0]["action"]) > 100
-    for name, column in rows[0].items():
-        np.testing.assert_array_equal(column, rows[1][name], err_msg=name)
-    assert [one.state_hash() for one in batch.simulations] == [one.state_hash() for one in other.simulations]
 
 
 # ---- Inputs of a block ----

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.experiments import trace
+from flitgym.experiments.trace import bytes_text, lines_of
 from flitgym.experiments.traces.measure import course_of, facts_of, finish_ns, loggops_parameters
 from flitgym.experiments.traces.picture import bytes_matrix
-from flitgym.experiments.traces.text import bytes_text, lines_of
 from flitgym.simcore import ConfigError, CoreError, Program
 from flitgym.simcore.traces import Trace, read_trace
 

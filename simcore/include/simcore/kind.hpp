@@ -1,5 +1,5 @@
-// Kinds of components. FLITGYM_KIND(Spec, "name") in one source file makes the registry of a kind. All components of a
-// plugin are checked by the templates below before one of them is registered (src/core/plugins.cpp).
+// Kinds of components. FLITGYM_KIND(Spec, "name") in one source file makes the registry of a kind. The templates below
+// check the components of a plugin (src/core/plugins.cpp).
 #pragma once
 
 #include <cctype>
@@ -11,9 +11,9 @@ namespace flitgym {
 
 struct Kind {
   const char* name;
-  void (*check)(const std::string& who);          // throws ConfigError if a component that waits is invalid
-  void (*take)(std::vector<std::string>& names);  // registers the components that wait
-  void (*forget)();                               // drops the components that wait
+  // Returns the names of a plugin's components. Throws ConfigError, which begins with `who`, if one is invalid.
+  std::vector<std::string> (*check)(const std::string& who, const std::string& plugin);
+  void (*forget)(const std::string& plugin);
 };
 std::vector<Kind>& kinds();
 
@@ -32,20 +32,9 @@ std::multimap<std::string, Spec>& registry() {
   return entries;
 }
 
-// Components of the plugin that is being loaded.
-template <class Spec>
-std::vector<Spec>& waiting() {
-  static std::vector<Spec> entries;
-  return entries;
-}
-
 template <class Spec>
 Register<Spec>::Register(Spec spec) {
-  if (const std::string* const plugin = loading_plugin()) {
-    spec.plugin = *plugin;
-    waiting<Spec>().push_back(std::move(spec));
-    return;
-  }
+  if (const std::string* const plugin = loading_plugin()) spec.plugin = *plugin;
   std::string name = spec.name;
   registry<Spec>().emplace(std::move(name), std::move(spec));
 }
@@ -89,46 +78,39 @@ template <class Spec>
 concept SharesNames = requires(const Spec& spec) { spec.topologies; } && !requires { typename Spec::OneNameEach; };
 
 template <class Spec>
-void check_taken(const std::string& where, const Spec& spec, const std::vector<Spec>& before) {
-  const auto taken = [&](const std::string& by, const std::string& what) {
-    throw ConfigError(where + ": the name is taken by " + by + what + "; choose another name");
-  };
+void check_taken(const std::string& where, const Spec& spec) {
   const auto [first, last] = registry<Spec>().equal_range(spec.name);
-  if constexpr (SharesNames<Spec>) {
-    for (auto at = first; at != last; ++at)
-      if (!for_own_topologies(spec))
-        taken(owner(at->second.plugin), ", and a plugin may only extend it to topologies of its own");
-    const auto overlaps = [&](const Spec& other) {
-      if (other.name != spec.name) return false;
+  for (auto at = first; at != last; ++at) {
+    const Spec& other = at->second;
+    if (&other == &spec) continue;
+    std::string why;
+    if constexpr (SharesNames<Spec>) {
       bool both = other.topologies.empty() && spec.topologies.empty();
       for (const std::string& topology : spec.topologies)
-        for (const std::string& of_other : other.topologies) both |= topology == of_other;
-      return both;
-    };
-    for (auto at = first; at != last; ++at)
-      if (overlaps(at->second)) taken(owner(at->second.plugin), " on the same topology");
-    for (const Spec& other : before)
-      if (overlaps(other)) taken("another file of the same library", " on the same topology");
-  } else {
-    if (first != last) taken(owner(first->second.plugin), "");
-    for (const Spec& other : before)
-      if (other.name == spec.name) taken("another file of the same library", "");
+        both |= std::find(other.topologies.begin(), other.topologies.end(), topology) != other.topologies.end();
+      if (both) why = " on the same topology";
+      else if (other.plugin == spec.plugin || for_own_topologies(spec)) continue;
+      else why = ", and a plugin may only extend it to topologies of its own";
+    }
+    throw ConfigError(where + ": the name is taken by " + owner(other.plugin) + why + "; choose another name");
   }
 }
 
 template <class Spec>
-void check_waiting(const std::string& who) {
-  std::vector<Spec> before;
-  for (const Spec& spec : waiting<Spec>()) {
+std::vector<std::string> check_plugin(const std::string& who, const std::string& plugin) {
+  std::vector<std::string> names;
+  for (const auto& [key, spec] : registry<Spec>()) {
+    if (spec.plugin != plugin) continue;
     const std::string kind = kind_name<Spec>(), where = who + "registers " + kind + " '" + spec.name + "'";
     bool name = !spec.name.empty() && !std::isdigit(static_cast<unsigned char>(spec.name[0]));
     for (const char c : spec.name) name &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
     if (!name) throw ConfigError(where + ": a name consists of letters, digits and _, and does not start with a digit");
     if (!complete(spec)) throw ConfigError(where + ": a function that every " + kind + " must have is missing");
     check_more(where, spec);
-    check_taken(where, spec, before);
-    before.push_back(spec);
+    check_taken(where, spec);
+    names.push_back(spec.name);
   }
+  return names;
 }
 
 template <class Spec>
@@ -136,15 +118,12 @@ struct AddKind {
   static const bool added;
 };
 template <class Spec>
-const bool AddKind<Spec>::added = (kinds().push_back({kind_name<Spec>(), check_waiting<Spec>,
-                                                      [](std::vector<std::string>& names) {
-                                                        for (Spec& spec : waiting<Spec>()) {
-                                                          names.push_back(spec.name);
-                                                          std::string key = spec.name;
-                                                          registry<Spec>().emplace(std::move(key), std::move(spec));
-                                                        }
-                                                      },
-                                                      [] { waiting<Spec>().clear(); }}),
+const bool AddKind<Spec>::added = (kinds().push_back({kind_name<Spec>(), check_plugin<Spec>,
+                                                      [](const std::string& plugin) {
+                                                        std::erase_if(registry<Spec>(), [&](const auto& entry) {
+                                                          return entry.second.plugin == plugin;
+                                                        });
+                                                      }}),
                                    true);
 
 }  // namespace flitgym

@@ -9,15 +9,12 @@ namespace flitgym {
 // Throws ConfigError if the file does not exist or cannot be read, or is a folder, a device or a pipe.
 std::string read_plain_file(const std::string& path, const std::string& who, const std::string& expected, u32 copies);
 
-// The first `most` bytes of a plain file, or fewer if the file is shorter. Throws ConfigError as read_plain_file().
-std::string read_plain_begin(const std::string& path, const std::string& expected, std::size_t most);
-
 // A plain file in memory, whose pages the system reads on their first use and may drop. The file must not become
 // shorter while it is mapped: the system ends a process that reads a page that no longer exists.
 class MappedFile {
  public:
-  // Throws ConfigError "path: reason" and `expected`.
-  MappedFile(const std::string& path, const std::string& expected);
+  // Throws ConfigError "who: reason" and `expected`.
+  MappedFile(const std::string& path, const std::string& who, const std::string& expected);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -13,9 +13,10 @@ namespace flitgym {
 // Registered names by kind ("routing", "topology", ...).
 using Registered = std::map<std::string, std::vector<std::string>>;
 
-// Loads the library at `path` for the plugin `name`, and registers all its components or none. A second call with the
-// same file returns the same result. Throws ConfigError if the library cannot be read or loaded, was built against
-// another core or registers nothing. Also throws it if a component is incomplete or would change an existing component.
+// Loads the library at `path` for the plugin `name`, and registers all its components or none. Returns the names of the
+// components of this plugin. A second call with the same file returns the same result. Throws ConfigError if the
+// library cannot be read or loaded, was built against another core or registers nothing. Also throws it if a component
+// is incomplete or would change an existing component.
 const Registered& load_plugin(const std::string& name, const std::string& path);
 
 // Describes the core that a library must have been built against: version, headers, standard library.

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <iterator>
 #include <optional>
 
 #include "simcore/abi.hpp"
@@ -54,20 +53,14 @@ static void check_file(const std::string& who, const std::string& path) {
                       ", but this is " + core_described() + "; rebuild it for this core" + kOutOf);
 }
 
-// Name of the plugin whose library is being loaded. Its components are held back until all of them have been checked.
-const std::string* loading = nullptr;
+const std::string* loading = nullptr;  // name of the plugin whose library is being loaded
 
 struct Loaded {
   Registered brought;
   std::string refused;  // reason of a refusal; its components cannot be registered a second time
 };
 
-static std::map<std::string, Loaded>& libraries() {
-  static std::map<std::string, Loaded> all;
-  return all;
-}
-
-static void load(const std::string& name, const std::string& who, const std::string& path, Loaded& library) {
+static void load(const std::string& name, const std::string& who, const std::string& path, Loaded& library) try {
   loading = &name;
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   loading = nullptr;
@@ -75,35 +68,26 @@ static void load(const std::string& name, const std::string& who, const std::str
     const char* const reason = dlerror();
     throw ConfigError(who + "cannot be loaded: " + (reason ? reason : "for an unknown reason") + kOutOf);
   }
-  for (const Kind& kind : kinds()) kind.check(who);
-  for (const Kind& kind : kinds()) {
-    std::vector<std::string> names;
-    kind.take(names);
-    if (!names.empty()) library.brought[kind.name] = std::move(names);
-  }
+  for (const Kind& kind : kinds())
+    if (auto names = kind.check(who, name); !names.empty()) library.brought[kind.name] = std::move(names);
   if (library.brought.empty()) throw ConfigError(who + "registers nothing" + kOutOf);
+} catch (const ConfigError& error) {
+  library.refused = error.what();
+  for (const Kind& kind : kinds()) kind.forget(name);
 }
 
 const std::string* loading_plugin() { return loading; }
 
 const Registered& load_plugin(const std::string& name, const std::string& path) {
+  static std::map<std::string, Loaded> libraries;
   const std::string who = "plugin '" + name + "': " + path + " ";
-  const auto known = libraries().find(path);
-  if (known != libraries().end()) {
-    if (!known->second.refused.empty()) throw ConfigError(known->second.refused);
-    return known->second.brought;
+  if (!libraries.contains(path)) {
+    check_file(who, path);
+    load(name, who, path, libraries[path]);
   }
-  check_file(who, path);
-  Loaded library;
-  try {
-    load(name, who, path, library);
-  } catch (const ConfigError& error) {
-    library.refused = error.what();
-  }
-  for (const Kind& kind : kinds()) kind.forget();
-  const Loaded& kept = libraries()[path] = std::move(library);
-  if (!kept.refused.empty()) throw ConfigError(kept.refused);
-  return kept.brought;
+  const Loaded& library = libraries[path];
+  if (!library.refused.empty()) throw ConfigError(library.refused);
+  return library.brought;
 }
 
 std::string core_described() {

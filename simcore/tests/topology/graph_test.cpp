@@ -115,13 +115,4 @@ TEST(graphs_may_have_one_router) {
   CHECK(net->routers == 1 && net->terminals == 3);
 }
 
-TEST(graphs_slow_down_degraded_cables) {
-  const File file(
-      "Switch 4 \"S-1\" # \"a\"\n[1] \"S-2\"[1] # 4xEDR\n[2] \"S-2\"[2] # 1xEDR\n"
-      "Switch 4 \"S-2\" # \"b\"\n[1] \"S-1\"[1] # 4xEDR\n[2] \"S-1\"[2] # 1xEDR\n");
-  const auto net = network(from_file(file, {{"terminals_per_router", 1}, {"format", "ibnetdiscover"}}));
-  CHECK_EQ(net->channels[net->port(0, 0)].flit_cycles, 1u);
-  CHECK_EQ(net->channels[net->port(0, 1)].flit_cycles, 4u);  // one lane of four
-}
-
 }  // namespace topology_graph_test

@@ -7,13 +7,11 @@ from pathlib import Path
 from ..._program import Program
 from ..reader import Reader, Trace, TraceOptions
 
-# The first number of a file, and the number that a run of LogGOPSim with --save-mem leaves (spcl/LogGOPSim,
-# Parser.hpp: MAGIC_COOKIE, MAGIC_COOKIE_INVALID). The core refuses the second with a reason.
-_MARKS = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
+_MARK = (4223).to_bytes(8, "little")  # MAGIC_COOKIE in spcl/LogGOPSim, Parser.hpp
 
 
 def _recognises(begin: bytes) -> bool:
-    return begin.startswith(_MARKS)
+    return begin.startswith(_MARK)
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:

@@ -1,6 +1,5 @@
 #include "readers/fabric.hpp"
 
-#include <cstring>
 #include <filesystem>
 
 #include "readers/fabric_reader.hpp"
@@ -22,9 +21,7 @@ static std::size_t character(std::string_view text) {
                                                              : 0;
   for (std::size_t k = 1; k < length; k++)
     if ((byte(k) & 0xc0) != 0x80) return 0;
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool invalid = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
-  return overlong || invalid ? 0 : length;
+  return length;
 }
 
 // Names appear in results and in Python, so the file must be valid text.
@@ -51,8 +48,15 @@ static Source read_source(const std::string& path) {
   return source;
 }
 
+static Fabric read_records(const Source& source) {
+  if (!record_reader()) fail(source, 0, "files of ibnetdiscover and ibsim are read with Python; expected csv or edges");
+  Fabric read = record_reader()(source.path, source.text);
+  check_fabric(read, source.path);
+  return read;
+}
+
 static const std::map<std::string, Fabric (*)(const Source&)> kReaders = {
-    {"csv", read_csv}, {"edges", read_edges}, {"ibnetdiscover", read_ibnetdiscover}, {"ibsim", read_ibsim}};
+    {"csv", read_csv}, {"edges", read_edges}, {"ibnetdiscover", read_records}, {"ibsim", read_records}};
 
 // The format of a file, from the extension of its name or else from its first informative line.
 static std::string format_of(const Source& source) {
@@ -68,16 +72,9 @@ static std::string format_of(const Source& source) {
   const bool foreign = std::ranges::count(others, end) > 0;
   for (Lines lines(source.text); !foreign && lines.next();) {
     const std::string_view line = trimmed(lines.line());
-    if (starts_with_word(line, "Hca")) return "ibsim";
-    if (starts_with_word(line, "Switch") || starts_with_word(line, "Ca") || starts_with_word(line, "Rt")) {
-      // ibnetdiscover writes "S-0008f10400410015" instead of a name.
-      const std::size_t name = line.find('"');
-      return name != line.npos && line.size() > name + 2 && line[name + 2] == '-' && std::strchr("SHR", line[name + 1])
-                 ? "ibnetdiscover"
-                 : "ibsim";
-    }
-    for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"})
-      records |= starts_with_word(line, word);
+    for (const char* const word : {"Switch", "Ca", "Rt", "Hca"})
+      if (starts_with_word(line, word)) return "ibnetdiscover";
+    records |= line.find("id=0x") != line.npos;  // vendid, switchguid and other lines above a record
     if (records || line.empty() || line[0] == '#' || line[0] == '%' || line.substr(0, 2) == "//") continue;
     if (line.find(',') != line.npos) return "csv";
     if (starts_with_word(line, "Chassis") || starts_with_word(line, "Non")) continue;  // of ibnetdiscover
@@ -160,6 +157,11 @@ void Builder::add(const Fabric::Cable& cable) {
 }
 
 }  // namespace fabric
+
+RecordReader& record_reader() {
+  static RecordReader reader = nullptr;
+  return reader;
+}
 
 using fabric::shown;
 

@@ -1,5 +1,5 @@
 // A network as a file describes it: named nodes, and the cables between their ports. This plain data does not depend on
-// the rest of the core. Each fabric_FORMAT.cpp documents its format at the top.
+// the rest of the core. fabric_csv.cpp and simcore/_records.py document the formats.
 #pragma once
 
 #include "simcore/types.hpp"
@@ -25,10 +25,14 @@ struct Fabric {
   std::vector<Cable> cables;  // in the order of the file
 };
 
-// Reads the network in the file `path`. `format` is csv, dot, ibnetdiscover, ibsim or auto (from the file's name, or
+// Reads the network in the file `path`. `format` is csv, edges, ibnetdiscover, ibsim or auto (from the file's name, or
 // else from its beginning). The result has passed check_fabric and check_connected. Throws ConfigError "path:line: ..."
 // that names the nodes and ports in question.
 Fabric read_fabric(const std::string& path, const std::string& format);
+
+// Reads the text of a file of ibnetdiscover or ibsim (simcore/_records.py). Null if the core runs without Python.
+using RecordReader = Fabric (*)(const std::string& path, const std::string& text);
+RecordReader& record_reader();
 
 // Throws if the network cannot be built. It must have nodes, and at most kMaxRadix ports per node. A node must not be
 // cabled to itself. A host has exactly one cable, which leads to a switch. A port has one cable, and its number lies

@@ -52,7 +52,5 @@ class Builder {
 
 Fabric read_csv(const Source& source);
 Fabric read_edges(const Source& source);
-Fabric read_ibnetdiscover(const Source& source);
-Fabric read_ibsim(const Source& source);
 
 }  // namespace flitgym::fabric

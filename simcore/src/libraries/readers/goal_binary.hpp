@@ -20,8 +20,7 @@
 
 namespace flitgym::workload {
 
-// Whether a file begins with the mark of the format, or with the mark of a schedule that a run has used up. Throws
-// ConfigError if it cannot be read.
+// Whether a file begins with the mark of the format. Throws ConfigError if it cannot be read.
 bool is_goal_binary(const std::string& path);
 
 // Maps a file into memory and checks all of it. The blocks of the program are read from the mapping, so the file must

@@ -138,18 +138,11 @@ class Reader {
     worked(32);
     across_lines();
     const char* const begin = p_;
-    if (!take("rank")) {
-      const std::string next = "rank " + std::to_string(rank) + " of " + std::to_string(ranks_) + " (0 .. " +
-                               std::to_string(ranks_ - 1) + ")";
-      fail(p_, p_ == end_ ? "the file ends here; expected " + next : unexpected(next));
-    }
-    if (const u64 given = number("a rank", 0, kNone - 1); given != rank) {
-      const std::string found = "rank " + std::to_string(given);
-      fail(begin, (given >= ranks_ ? found + " does not exist, num_ranks is " + std::to_string(ranks_)
-                                   : found + " is out of order") +
-                      "; expected rank " + std::to_string(rank) + "; ranks must ascend from 0 to " +
-                      std::to_string(ranks_ - 1));
-    }
+    const std::string next = "rank " + std::to_string(rank) + " of " + std::to_string(ranks_) +
+                             "; ranks must ascend from 0 to " + std::to_string(ranks_ - 1);
+    if (!take("rank")) fail(p_, here() + "; expected " + next);
+    if (const u64 given = number("a rank", 0, kNone - 1); given != rank)
+      fail(begin, "rank " + std::to_string(given) + "; expected " + next);
     expect('{', "'{'");
 
     rank_ = rank;
@@ -242,11 +235,6 @@ class Reader {
     if (!on_start && verb != "requires") {
       if (after == "rank")
         fail(begin, "rank " + std::to_string(rank_) + " is still open; expected '}' before the next rank");
-      // If the second word is nearly correct, the statement is a dependency. Otherwise the first word is wrong.
-      const std::string hint = verb.empty() ? "" : did_you_mean(std::string(verb), {"requires", "irequires"});
-      if (!hint.empty())
-        fail(word_, "unknown word " + shown(verb) + hint + "; expected requires, irequires or ':' after the label " +
-                        shown(after));
       fail(begin, "unknown statement " + shown(after) + did_you_mean(std::string(after), {"calc", "send", "recv"}) +
                       "; expected calc, send, recv, LABEL: or LABEL requires LABEL");
     }
