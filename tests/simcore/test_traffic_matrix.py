@@ -8,7 +8,6 @@ from typing import Any
 import flitgym
 import numpy as np
 import pytest
-from flitgym.configs import compose, config_hash, run_id
 from flitgym.simcore import ConfigError, Simulation
 from numpy.typing import NDArray
 
@@ -116,20 +115,6 @@ def test_terminals_that_fail_are_left_out_of_the_matrix(matrix: Matrix) -> None:
     sim = Simulation({**sections, "traffic": {"name": "matrix", "matrix": matrix[2:, 2:]}})
     sim.run(500)
     assert sim.facts()["terminals"] == 70
-
-
-def test_a_file_is_identified_by_its_content(matrix: Matrix, tmp_path: Path) -> None:
-    def identity(name: str) -> str:
-        config = compose(["topology=dragonfly_72", "traffic=matrix", f"traffic.file={tmp_path / name}"])
-        assert f"_matrix-{Path(name).stem}_load0.5_" in run_id(_root_=config)
-        return config_hash(config)
-
-    np.save(tmp_path / "one.npy", matrix)
-    np.save(tmp_path / "two.npy", matrix)
-    np.save(tmp_path / "three.npy", 2 * matrix)
-    assert identity("one.npy") == identity("two.npy") != identity("three.npy")
-    with pytest.raises(FileNotFoundError):
-        identity("four.npy")
 
 
 @pytest.mark.deep
