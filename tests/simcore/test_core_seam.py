@@ -52,23 +52,6 @@ def test_requests_describe_the_batch() -> None:
     assert seen > 500
 
 
-def test_bad_choices_are_refused_and_can_be_corrected() -> None:
-    sim = Simulation(config("external", traffic("uniform", 0.5)))
-    while sim.collect() == 0:
-        sim.apply()
-    offsets = sim.requests()["offsets"]
-    counts = np.diff(offsets).astype(np.uint32)
-    with pytest.raises(ConfigError, match="outside"):
-        sim.apply(counts)
-    with pytest.raises(ConfigError, match="choices for"):
-        sim.apply(counts[:-1])
-    with pytest.raises(ConfigError):
-        sim.apply(np.full(len(counts), -1, np.int64))
-    sim.apply(counts - 1)
-    with pytest.raises(CoreError, match="collect"):
-        sim.apply(counts)
-
-
 @pytest.mark.parametrize("routing", ["ugal_router", "q_adaptive"])
 def test_collect_and_apply_equal_a_run(routing: str) -> None:
     halves, whole = (Simulation(config(routing, traffic("adversarial", 0.4))) for _ in range(2))
