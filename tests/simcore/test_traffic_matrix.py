@@ -62,24 +62,6 @@ def test_a_file_and_an_array_give_the_same_run(matrix: Matrix, tmp_path: Path) -
     assert {hash_of(run) for run in runs} == {hash_of(simulation(matrix))}
 
 
-def test_a_uniform_matrix_is_uniform_traffic() -> None:
-    def latency(traffic: dict[str, Any], seed: int) -> float:
-        sections = {"topology": "dragonfly_72", "router": "input_queued", "routing": "minimal", "seed": seed}
-        sim = Simulation({**sections, "traffic": {"load": 0.3, **traffic}})
-        sim.run(2000)
-        sim.begin_window()
-        sim.run(4000)
-        sim.end_window()
-        return float(sim.statistics()["packet_latency_mean_ns"])
-
-    ones = np.ones((N, N)) - np.eye(N)
-    own = np.array([latency({"name": "matrix", "matrix": ones}, seed) for seed in range(1, 6)])
-    uniform = np.array([latency({"name": "uniform", "self": False}, seed) for seed in range(1, 6)])
-    error = np.hypot(own.std(ddof=1), uniform.std(ddof=1)) / np.sqrt(5)
-    assert abs(own.mean() - uniform.mean()) < 4 * error
-    assert error < 0.01 * uniform.mean()
-
-
 def test_copies_and_pickles_continue_alike(matrix: Matrix, tmp_path: Path) -> None:
     np.save(tmp_path / "rates.npy", matrix)
     sim = simulation(file=str(tmp_path / "rates.npy"))
