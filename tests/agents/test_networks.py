@@ -31,7 +31,7 @@ def observed(topology: dict[str, Any], routing: dict[str, Any]) -> tuple[Simulat
 
 @pytest.mark.parametrize("topology", [SMALL, HYPERX], ids=["dragonfly", "hyperx"])
 @pytest.mark.parametrize(("network", "hidden"), [("slots", [32, 32]), ("flat", [64, 64]), ("flat", [17])])
-def test_the_core_chooses_as_torch_does(tmp_path: Path, topology: dict[str, Any], network: str, hidden: list[int]):
+def test_the_core_chooses_as_torch_does(topology: dict[str, Any], network: str, hidden: list[int]):
     torch.manual_seed(1)
     simulation, ring = observed(topology, {"network": network, "hidden": hidden})
     scores = SlotScores(simulation.seam(), hidden, network)
@@ -48,23 +48,13 @@ def test_the_core_chooses_as_torch_does(tmp_path: Path, topology: dict[str, Any]
     assert clear.mean() > 0.95
     assert (best.argmax(1) == reference.argmax(1))[clear].all()
 
-    # The core acts by these scores, also with weights from a file.
-    seam = simulation.seam()
-    path = tmp_path / "p.safetensors"
-    save_policy(
-        path, scores.export(), network=network, slots=8, observation=seam["observation"], topology=topology["name"]
-    )
-    by_file = world(topology).simulation({"name": "policy", "path": str(path), "record": 4096}, 3)
-    by_hand = world(topology).simulation({"name": "policy", "network": network, "hidden": hidden, "record": 4096}, 3)
-    by_hand.set_policy(scores.export())
-    for one in (by_file, by_hand):
-        one.run(3000)
-    rows = min(by_hand.transition_count, 4096)
-    done = by_hand.transitions()
+    # The core acts by these scores.
+    acting = world(topology).simulation({"name": "policy", "network": network, "hidden": hidden, "record": 4096}, 3)
+    acting.set_policy(scores.export())
+    acting.run(3000)
+    rows, done = min(acting.transition_count, 4096), acting.transitions()
     assert rows > 1000
-    for name, column in by_file.transitions().items():
-        assert np.array_equal(column, done[name]), name
-    chosen = np.where(done["mask"][:rows], by_hand.policy_scores(done["observation"][:rows]), -np.inf).argmax(1)
+    chosen = np.where(done["mask"][:rows], acting.policy_scores(done["observation"][:rows]), -np.inf).argmax(1)
     assert np.array_equal(chosen, done["action"][:rows])
 
 

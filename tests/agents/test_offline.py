@@ -106,11 +106,8 @@ def test_the_losses_by_hand(path: Path, of_par: Dataset) -> None:
 
 
 @pytest.mark.deep
-def test_a_training_repeats_to_the_last_bit_and_continues(path: Path) -> None:
-    one, other = agent(path, 6), agent(path, 6)
-    for (weight, bias), (weight_2, bias_2) in zip(one.policy(), other.policy(), strict=True):
-        assert np.array_equal(weight, weight_2)
-        assert np.array_equal(bias, bias_2)
+def test_a_training_continues_to_the_last_bit(path: Path) -> None:
+    one = agent(path, 6)
     half = Agent(one.config, WORLD, rounds=6, seed=1)
     for _ in range(3):
         half.train_round()

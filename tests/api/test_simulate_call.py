@@ -69,8 +69,11 @@ def test_it_writes_into_the_given_folder(small: Sequence[str], tmp_path: Path) -
 
 def test_sections_belong_to_their_caller() -> None:
     first = flitgym.configuration("topology=torus_512")
+    assert sorted(first) == ["router", "routing", "seed", "topology", "traffic"]
     first["topology"]["sizes"].append(9)
     assert flitgym.configuration("topology=torus_512")["topology"]["sizes"] == [8, 8, 8]
+    with pytest.raises(flitgym.ConfigError, match="did you mean 'minimal'"):
+        flitgym.configuration("routing=minimall")
 
 
 def test_a_result_holds_its_configuration(small: Sequence[str]) -> None:
@@ -108,17 +111,3 @@ def test_warnings_of_a_result_become_python_warnings(small: Sequence[str]) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         flitgym.simulate(*small)
-
-
-def test_the_sections_of_a_command_make_its_simulation(small: Sequence[str]) -> None:
-    result = flitgym.simulate(*small, "routing=ugal_l", seed=5, **{"run.measure_ns": 1000})
-    sections = flitgym.configuration(*small, "routing=ugal_l", seed=5)
-    assert sorted(sections) == ["router", "routing", "seed", "topology", "traffic"]
-    simulation = flitgym.Simulation(sections)
-    simulation.run_ns(500)
-    simulation.begin_window()
-    simulation.run_ns(1000)
-    simulation.end_window()
-    assert simulation.state_hash() == result["state_hash"]
-    with pytest.raises(flitgym.ConfigError, match="did you mean 'minimal'"):
-        flitgym.configuration("routing=minimall")

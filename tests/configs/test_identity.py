@@ -7,10 +7,15 @@ from flitgym.configs import compose, config_hash, run_id
 
 
 @pytest.mark.parametrize(
-    "override", ["seed=2", "traffic.load=0.31", "routing.epsilon=0.01", "run.measure_ns=1", "router=sc22"]
+    ("words", "override"),
+    [
+        *(((), one) for one in ("traffic.load=0.31", "routing.epsilon=0.01", "run.measure_ns=1", "router=sc22")),
+        *((("workload=pair",), f"workload.{one}") for one in ("target=lu", "scale=0.5", "target_params.n=10")),
+        *((words, "seed=2") for words in ((), ("workload=pair",))),
+    ],
 )
-def test_what_changes_the_numbers_changes_the_hash(override: str) -> None:
-    assert config_hash(compose([override])) != config_hash(compose())
+def test_what_changes_the_numbers_changes_the_hash(words: tuple[str, ...], override: str) -> None:
+    assert config_hash(compose([*words, override])) != config_hash(compose(words))
 
 
 @pytest.mark.parametrize("override", ["run.overwrite=true", "study=other", "run.threads=1024", "traffic.load=0.50"])
@@ -25,6 +30,8 @@ def test_what_only_says_where_and_whether_does_not(override: str) -> None:
         (["routing=table"], "routing.file"),
         (["routing=policy"], "routing.path"),
         (["traffic=permutation"], "traffic.file"),
+        (["traffic=matrix"], "traffic.file"),
+        (["workload=goal", "workload.job=x"], "workload.file"),
         (["congestion_control=agent"], "congestion_control.path"),
         (["workload=pair"], "workload.noise_trace"),
         ([], "run.load_q_table"),
@@ -45,6 +52,7 @@ def test_a_file_counts_by_its_content(tmp_path: Path, words: list[str], key: str
         (["routing=ugal_l", "routing.bias_flits=5"], "dragonfly_ugal_group_uniform"),
         (["routing=dqn"], "dragonfly_policy-dqn_uniform"),
         (["routing=table", "topology=torus"], "torus_table-dfsssp_uniform"),
+        (["traffic=matrix", f"traffic.file={__file__}"], "dragonfly_q_adaptive_matrix-test_identity_load0.5_"),
     ],
 )
 def test_folders_name_the_option_of_the_routing(words: list[str], label: str) -> None:

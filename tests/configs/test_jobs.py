@@ -69,29 +69,6 @@ def test_the_hash_of_a_run_is_what_it_was() -> None:
     assert config_hash(compose(["routing=par", "seed=7", "congestion_control=dctcp"])) == "84faacb296fe"
 
 
-@pytest.mark.parametrize(
-    "override",
-    ["workload.target=lu", "workload.scale=0.5", "workload.placement_seed=2", "workload.target_params.n=10", "seed=2"],
-)
-def test_what_changes_the_jobs_changes_the_hash(override: str) -> None:
-    assert config_hash(compose(["workload=pair", override])) != config_hash(compose(["workload=pair"]))
-
-
-def test_a_goal_file_counts_by_its_content(tmp_path: Path) -> None:
-    def of(path: Path) -> set[str]:
-        jobs = f"workload.jobs=[{{name: x, goal_file: {path}}}]"
-        return {
-            config_hash(compose(["workload=goal", f"workload.file={path}", "workload.job=x"])),
-            config_hash(compose(["workload=jobs", jobs])),
-        }
-
-    (tmp_path / "a").write_text("one")
-    (tmp_path / "b").write_text("one")
-    (tmp_path / "c").write_text("two")
-    assert of(tmp_path / "a") == of(tmp_path / "b")
-    assert not of(tmp_path / "a") & of(tmp_path / "c")
-
-
 def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
     path = tmp_path / "line.mtx"
     # A line of six points: each sends to the next.

@@ -44,16 +44,6 @@ def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
     assert two["config_hash"] == one["config_hash"]
 
 
-def test_series_and_channels_on_request(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    done = command("simulate", *small, "run.series_interval_ns=100", "run.channels=true")
-    assert done.returncode == 0, done.stderr
-    (folder,) = (path.parent for path in tmp_path.glob("results/*/*/result.json"))
-    series, channels = read_rows(folder / "series.parquet"), read_rows(folder / "channels.parquet")
-    assert [point["time_ns"] for point in series] == [100.0 * k for k in range(1, 16)]
-    assert len(channels) == results(tmp_path)[0]["facts"]["channels"]
-    assert all(0 <= channel["utilisation"] <= 1 for channel in channels)
-
-
 def test_draining_does_not_change_the_window(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     assert command("simulate", *small, "run.drain=true").returncode == 0
     assert command("simulate", *small, "run.drain=false").returncode == 0

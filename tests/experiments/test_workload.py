@@ -19,13 +19,6 @@ DEADLOCK = "num_ranks 2\n" + "".join(
     f"rank {rank} {{\nr: recv 8b from {1 - rank}\ns: send 8b to {1 - rank}\ns requires r\n}}\n" for rank in (0, 1)
 )
 
-JOB_FIELDS = (
-    *("motif", "ranks", "ranks_finished", "bytes", "messages", "start_ns", "finish_ns", "hops_mean"),
-    *("nonminimal_fraction", "injection_rate_gb_per_s", "peak_ingress_bytes"),
-    *(f"comm_time_{which}_ns" for which in ("mean", "std", "max")),
-    *(f"{what}_latency_{which}_ns" for what in ("packet", "message") for which in ("mean", "p50", "p95", "p99", "max")),
-)
-
 
 def halo3d_messages(x: int, y: int, z: int) -> int:
     # Two per pair of neighbours in a box without wrap-around.
@@ -42,7 +35,6 @@ def test_pair(command: Command, tmp_path: Path) -> None:
     assert result["system_throughput_gb_per_ms"] > 0
     assert list(result["jobs"]) == ["fft3d", "halo3d"]
     for job in result["jobs"].values():
-        assert set(JOB_FIELDS) <= set(job)
         assert job["ranks"] == job["ranks_finished"] == 36
         assert 0 < job["comm_time_mean_ns"] <= job["comm_time_max_ns"] <= job["finish_ns"]
         assert job["injection_rate_gb_per_s"] == pytest.approx(job["bytes"] / job["finish_ns"])

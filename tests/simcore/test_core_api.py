@@ -1,4 +1,4 @@
-"""The Python interface: statistics, zero-copy views, the GIL, Ctrl-C, forks and snapshots."""
+"""The Python interface: statistics, zero-copy views, the GIL and Ctrl-C."""
 
 import gc
 import json
@@ -10,23 +10,14 @@ import time
 import numpy as np
 import pytest
 from core_scenes import SYSTEM, config, dragonfly, measure, router, traffic
-from flitgym.simcore import ConfigError, Simulation, registered
+from flitgym.simcore import Simulation, registered
 
-FIELDS = {
-    "window_cycles", "window_ns", "packets_generated", "packets_injected", "packets_delivered", "generations_missed",
-    "flits_delivered", "flit_hops", "hops_mean", "nonminimal_fraction", "offered_load", "accepted_load",
-    "histogram_relative_error",
-}  # fmt: skip
-LATENCIES = ("packet", "network", "generation")
-PARTS = ("mean", "p50", "p95", "p99", "max")
 BUSY = traffic("adversarial", 0.6)
-FIELDS |= {f"{what}_latency_{part}_ns" for what in LATENCIES for part in PARTS}
 
 
-def test_statistics_fields() -> None:
+def test_the_statistics_of_a_window() -> None:
     sim = Simulation(config(traffic=traffic("uniform", 0.3)))
     result = measure(sim, 5000, 20000)
-    assert set(result) >= FIELDS
     assert result["window_ns"] == pytest.approx(20000)
     assert result["offered_load"] == pytest.approx(0.3)
     assert result["accepted_load"] == pytest.approx(0.3, rel=0.05)
@@ -182,23 +173,6 @@ def test_ctrl_c_ends_a_run() -> None:
     assert time.monotonic() - begin < 10
     sim.check_conservation()  # intact and able to continue
     sim.run(10)
-
-
-def test_fork_and_snapshot() -> None:
-    sim = Simulation(config("q_adaptive", traffic("adversarial", 0.5)))
-    sim.run(3000)
-    kept = sim.snapshot()
-    fork = sim.fork()
-    assert isinstance(fork, Simulation)
-    for _ in range(50):
-        sim.run(20)
-        fork.run(20)
-        assert sim.state_hash() == fork.state_hash()
-    sim.restore(kept)
-    sim.run(1000)
-    assert sim.state_hash() == fork.state_hash()
-    with pytest.raises(ConfigError, match="cut short"):
-        sim.restore(kept[:-1])
 
 
 def test_hundred_thousand_terminals() -> None:

@@ -195,14 +195,17 @@ def asked() -> tuple[Simulation, int]:
 @pytest.mark.parametrize("choice", [2**32, -1, 0.9, np.nan, "0", None])
 def test_a_choice_is_an_integer_in_range(asked: tuple[Simulation, int], choice: object) -> None:
     sim, count = asked
-    if choice is None:
-        with pytest.raises(ConfigError, match="choices"):
-            sim.apply()
-    else:
-        with pytest.raises(ConfigError, match=r"apply\(\)"):
-            sim.apply([choice] * count)
-    sim.apply([0] * count)  # the refused call had no effect
+    counts = np.diff(sim.requests()["offsets"]).astype(np.uint32)
+    with pytest.raises(ConfigError, match=r"choices" if choice is None else r"apply\(\)"):
+        sim.apply(None if choice is None else [choice] * count)
+    with pytest.raises(ConfigError, match="outside"):
+        sim.apply(counts)
+    with pytest.raises(ConfigError, match="choices for"):
+        sim.apply(counts[:-1])
+    sim.apply(counts - 1)  # the refused calls had no effect
     assert sim.now > 0
+    with pytest.raises(CoreError, match="collect"):
+        sim.apply(counts)
 
 
 # ---- Threads inside one run ----

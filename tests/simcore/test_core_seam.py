@@ -6,29 +6,8 @@ from core_scenes import config, traffic
 from flitgym.simcore import ConfigError, CoreError, Simulation
 
 
-def drive(sim: Simulation, cycles: int, choose) -> None:
-    """Run with `choose(offsets)`, which answers every request."""
-    for _ in range(cycles):
-        n = sim.collect()
-        sim.apply(choose(sim.requests()["offsets"]) if n else None)
-
-
 def first(offsets: np.ndarray) -> np.ndarray:
     return np.zeros(len(offsets) - 1, np.uint32)
-
-
-def test_first_choice_is_minimal_routing() -> None:
-    external = Simulation(config("external", traffic("uniform", 0.1), seed=4))
-    minimal = Simulation(config("minimal", traffic("uniform", 0.1), seed=4))
-    external.begin_window()
-    minimal.begin_window()
-    drive(external, 6000, first)
-    minimal.run(6000)
-    # The generated packets are equal, and so are their hops, except for the few still in the network.
-    ours, theirs = external.statistics(), minimal.statistics()
-    assert ours["packets_injected"] == theirs["packets_injected"]
-    assert ours["nonminimal_fraction"] == 0
-    assert ours["hops_mean"] == pytest.approx(theirs["hops_mean"], rel=0.002)
 
 
 def test_requests_describe_the_batch() -> None:
@@ -50,23 +29,6 @@ def test_requests_describe_the_batch() -> None:
             seen += n
         sim.apply(first(r["offsets"]))
     assert seen > 500
-
-
-def test_bad_choices_are_refused_and_can_be_corrected() -> None:
-    sim = Simulation(config("external", traffic("uniform", 0.5)))
-    while sim.collect() == 0:
-        sim.apply()
-    offsets = sim.requests()["offsets"]
-    counts = np.diff(offsets).astype(np.uint32)
-    with pytest.raises(ConfigError, match="outside"):
-        sim.apply(counts)
-    with pytest.raises(ConfigError, match="choices for"):
-        sim.apply(counts[:-1])
-    with pytest.raises(ConfigError):
-        sim.apply(np.full(len(counts), -1, np.int64))
-    sim.apply(counts - 1)
-    with pytest.raises(CoreError, match="collect"):
-        sim.apply(counts)
 
 
 @pytest.mark.parametrize("routing", ["ugal_router", "q_adaptive"])

@@ -48,8 +48,12 @@ def test_slingshot_machines_have_the_published_numbers(name: str) -> None:
     inside = a // size == b // size
     assert np.count_nonzero(inside) == groups * size * (size - 1)
     assert len(np.unique(a[inside] * switches + b[inside])) == np.count_nonzero(inside)
-    between = np.bincount((a // size * groups + b // size)[~inside], minlength=groups * groups).reshape(groups, groups)
+    pair = (a // size * groups + b // size)[~inside]
+    between = np.bincount(pair, minlength=groups * groups).reshape(groups, groups)
     assert (between == links * (1 - np.eye(groups, dtype=np.int64))).all()
+    assert len(np.unique(pair * switches + a[~inside])) == min(links, size) * groups * (
+        groups - 1
+    )  # its own switch each
     # The links of a group are spread over its switches, and no switch has more than 64 ports.
     out = np.bincount(a[~inside], minlength=switches)
     assert out.max() - out.min() <= 1

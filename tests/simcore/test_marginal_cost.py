@@ -9,19 +9,12 @@ from flitgym.simcore import MarginalCost, Simulation
 
 # 12 terminals on 6 routers in 3 groups. Packets are generated for 3 us; then the network drains.
 _NETWORK = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 2, "global_ports": 1, "groups": 3}
-_ROUTER = {
-    "name": "vc_router", "cycle_ns": 1.6, "flit_bytes": 128.0, "link_bandwidth_gb_per_s_host": 4.0,
-    "link_bandwidth_gb_per_s_local": 4.0, "link_bandwidth_gb_per_s_global": 4.0, "crossbar_bandwidth_gb_per_s": 40.0,
-    "link_latency_ns_host": 10.0, "link_latency_ns_local": 30.0, "link_latency_ns_global": 300.0,
-    "input_latency_ns": 10.0, "output_latency_ns": 10.0, "pipeline_ns": 1.6, "input_buffer_flits": 20,
-    "output_buffer_flits": 20, "nic_buffer_flits": 20, "arbiter": "least_recently_served",
-}  # fmt: skip
 _BURST = {"name": "uniform", "load": 0.5, "load_step_times_ns": [3000.0], "load_step_loads": [0.0]}
 _DRAINED_NS = 30_000.0
 
 
 def _simulation(routing: dict[str, Any], traffic: dict[str, Any] = _BURST) -> Simulation:
-    return Simulation({"topology": _NETWORK, "router": _ROUTER, "routing": routing, "traffic": traffic, "seed": 3})
+    return Simulation({"topology": _NETWORK, "router": "hpdc21", "routing": routing, "traffic": traffic, "seed": 3})
 
 
 def _policy() -> tuple[Simulation, Simulation]:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.simcore import ChannelGraph, ForwardingTable
-from numpy.typing import NDArray
-from table_scenes import IRREGULAR, TOPOLOGIES, TORUS, paths
+from table_scenes import TOPOLOGIES, paths
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology["name"])
@@ -32,29 +31,6 @@ def test_quality_matches_routes_followed_one_by_one(topology: dict[str, Any]) ->
     assert quality.terminal_forwarding_index == table.graph.terminals - 1
     assert quality.cycle == table.find_cycle()
     assert quality.acyclic == (quality.cycle == "")
-
-
-def bisection_value(table: ForwardingTable, order: NDArray[Any], both_ways: bool) -> float:
-    """The value of a pattern by its definition, with slow dictionaries."""
-    routes = {(source, destination): channels for source, destination, channels in paths(table)}
-    half = len(order) // 2
-    pairs = [(int(order[k]), int(order[half + k])) for k in range(half)]
-    pairs += [(b, a) for a, b in pairs] if both_ways else []
-    used = [routes[pair] for pair in pairs]
-    count = np.bincount([c for channels in used for c in channels], minlength=table.graph.channels)
-    return float(np.mean([1 / max((count[c] for c in channels), default=1) for channels in used]))
-
-
-@pytest.mark.parametrize("both_ways", [False, True])
-@pytest.mark.parametrize("topology", [TORUS, IRREGULAR], ids=lambda topology: topology["name"])
-def test_effective_bisection_bandwidth_matches_its_definition(topology: dict[str, Any], both_ways: bool) -> None:
-    table = ForwardingTable.route(ChannelGraph(topology), "min_hop")
-    rng = np.random.default_rng(4)
-    orders = np.array([rng.permutation(table.graph.terminals) for _ in range(6)])
-    bisection = table.effective_bisection(orders=orders, both_ways=both_ways)
-    assert bisection.values == pytest.approx([bisection_value(table, order, both_ways) for order in orders])
-    assert bisection.mean == pytest.approx(bisection.values.mean())
-    assert bisection.standard_error == pytest.approx(bisection.values.std(ddof=1) / np.sqrt(6))
 
 
 def test_the_bound_of_minimal_routes_holds_for_any_routing() -> None:

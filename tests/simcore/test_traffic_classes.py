@@ -75,11 +75,8 @@ def test_a_share_holds_after_the_class_used_an_idle_link(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["router.classes={a: {share: 0.7}, b: {share: 0.6}}"], r"router\.classes: the shares .* 1\.3"),
-        (["router.classes={a: {prio: 1}}"], r"router\.classes\.a.*prio"),
         (["router.classes={a: 3}"], r"router\.classes\.a: 3 is not a mapping"),
         ([CLASSES, "router.vcs=4"], r"router\.vcs: 4 VCs are too few for routing\.par"),
-        ([*PAIR[3:], "workload.classes={fft: high}"], r"workload\.classes: 'fft' is no job.*fft3d"),
     ],
 )
 def test_wrong_classes_are_refused(words: list[str], message: str) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import flitgym
 import numpy as np
 import pytest
-from flitgym.configs import compose, config_hash, run_id
 from flitgym.simcore import ConfigError, Simulation
 from numpy.typing import NDArray
 
@@ -63,24 +62,6 @@ def test_a_file_and_an_array_give_the_same_run(matrix: Matrix, tmp_path: Path) -
     assert {hash_of(run) for run in runs} == {hash_of(simulation(matrix))}
 
 
-def test_a_uniform_matrix_is_uniform_traffic() -> None:
-    def latency(traffic: dict[str, Any], seed: int) -> float:
-        sections = {"topology": "dragonfly_72", "router": "input_queued", "routing": "minimal", "seed": seed}
-        sim = Simulation({**sections, "traffic": {"load": 0.3, **traffic}})
-        sim.run(2000)
-        sim.begin_window()
-        sim.run(4000)
-        sim.end_window()
-        return float(sim.statistics()["packet_latency_mean_ns"])
-
-    ones = np.ones((N, N)) - np.eye(N)
-    own = np.array([latency({"name": "matrix", "matrix": ones}, seed) for seed in range(1, 6)])
-    uniform = np.array([latency({"name": "uniform", "self": False}, seed) for seed in range(1, 6)])
-    error = np.hypot(own.std(ddof=1), uniform.std(ddof=1)) / np.sqrt(5)
-    assert abs(own.mean() - uniform.mean()) < 4 * error
-    assert error < 0.01 * uniform.mean()
-
-
 def test_copies_and_pickles_continue_alike(matrix: Matrix, tmp_path: Path) -> None:
     np.save(tmp_path / "rates.npy", matrix)
     sim = simulation(file=str(tmp_path / "rates.npy"))
@@ -116,20 +97,6 @@ def test_terminals_that_fail_are_left_out_of_the_matrix(matrix: Matrix) -> None:
     sim = Simulation({**sections, "traffic": {"name": "matrix", "matrix": matrix[2:, 2:]}})
     sim.run(500)
     assert sim.facts()["terminals"] == 70
-
-
-def test_a_file_is_identified_by_its_content(matrix: Matrix, tmp_path: Path) -> None:
-    def identity(name: str) -> str:
-        config = compose(["topology=dragonfly_72", "traffic=matrix", f"traffic.file={tmp_path / name}"])
-        assert f"_matrix-{Path(name).stem}_load0.5_" in run_id(_root_=config)
-        return config_hash(config)
-
-    np.save(tmp_path / "one.npy", matrix)
-    np.save(tmp_path / "two.npy", matrix)
-    np.save(tmp_path / "three.npy", 2 * matrix)
-    assert identity("one.npy") == identity("two.npy") != identity("three.npy")
-    with pytest.raises(FileNotFoundError):
-        identity("four.npy")
 
 
 @pytest.mark.deep

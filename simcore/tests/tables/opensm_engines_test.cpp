@@ -52,25 +52,6 @@ Section irregular(u32 n, u32 more, u64 seed) {
   return {"graph", {{"links", links}, {"terminals", terminals}}};
 }
 
-// The EFI between terminals is T^2 prod S / S_k in dimension k. All channels of a dimension carry the same, so this is
-// the lower bound.
-TEST(dor_on_hyperx_meets_the_bound) {
-  for (const auto& [widths, terminals] :
-       {std::pair{std::vector<double>{12, 8}, 7u}, {{4, 4}, 4}, {{8, 8, 8}, 1}, {{3, 5, 2}, 2}}) {
-    const tables::ChannelGraph g = graph_of(hyperx_section(widths, terminals));
-    const tables::ForwardingTable table = made(g, "dor");
-    const Lattice& grid = dynamic_cast<const Lattice&>(*g.topology);
-    const auto load = loads(g, table);
-    for (u32 c = 0; c < g.channels; c++) {
-      u32 k = 0;
-      while (grid.coordinate(g.from[c], k) == grid.coordinate(g.to[c], k)) k++;
-      CHECK_EQ(load[c], terminals * terminals * g.switches / double(grid.widths[k]));
-    }
-    CHECK(tables::route_lengths(g, table).minimal);
-    CHECK(find_cycle(g, table).empty());
-  }
-}
-
 // Loads on each channel. All ties up: N/k (k/2)(k/2 + 1)/2 in the direction + and N/k (k/2)(k/2 - 1)/2 in the other.
 // Ties by parity: N k / 8 in both. Odd k: N (k^2 - 1) / (8 k). A dimension of two switches: N / 2.
 TEST(dor_on_a_torus_has_the_loads_of_the_books) {

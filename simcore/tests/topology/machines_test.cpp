@@ -1,7 +1,6 @@
-// Networks of real machines. The Dragonfly has evenly spread global links and nodes with several NICs. The fat trees
-// with rails and planes have the component counts that NVIDIA and DeepSeek publish.
+// Networks of real machines. The fat trees with rails and planes have the component counts that NVIDIA and DeepSeek
+// publish.
 #include "simcore/registry.hpp"
-#include "simcore/topology/dragonfly.hpp"
 #include "simcore/topology/fat_tree.hpp"
 #include "support/crafted.hpp"
 #include "support/links.hpp"
@@ -63,48 +62,6 @@ std::vector<Section> rail_shapes() {
 std::vector<Section> plane_shapes() {
   return {planes(2, 2, 3, 2, 2), planes(4, 3, 2, 3, 1, {{"spine_links", 2}, {"host_links", 2}}), planes(8, 8, 5, 1, 0),
           planes(1, 2, 2, 2, 2, {{"pods", 3}, {"cores", 2}})};
-}
-
-// The numbers of global links of two routers of a group differ by at most one. Parallel links are on different routers.
-TEST(even_dragonflies_spread_their_global_links) {
-  for (const auto& [a, h, g, links] : {std::array<i64, 4>{8, 3, 7, 3}, {8, 3, 9, 2}, {4, 4, 5, 4}, {32, 2, 14, 4}}) {
-    const Section section = dragonfly_section(1, a, h, g, {{"arrangement", "even"}, {"links_per_group_pair", links}});
-    const auto built = network_of(section);
-    const Network& net = *built;
-    const Dragonfly& df = as_dragonfly(net);
-    std::vector<u32> globals(net.routers, 0);
-    std::map<std::pair<u32, u32>, std::set<u32>> exits;  // (group, other group): routers with a link
-    for (u32 p = 0; p < net.router_ports; p++) {
-      if (net.channels[p].kind != PortKind::kGlobal) continue;
-      const u32 router = net.router_of_port(p);
-      globals[router]++;
-      exits[{df.group(router), df.group(net.next_router(p))}].insert(router);
-    }
-    const auto [least, most] = std::ranges::minmax(globals);
-    CHECK(most - least <= 1);
-    CHECK_EQ(exits.size(), static_cast<std::size_t>(g * (g - 1)));
-    for (const auto& [pair, routers] : exits) CHECK_EQ(routers.size(), static_cast<std::size_t>(std::min(links, a)));
-  }
-}
-
-// Terminal t is NIC t mod R of node t / R. A node's NICs are on R different routers of a group, and every router has as
-// many NICs as before.
-TEST(nodes_of_a_dragonfly_have_their_nics_on_several_routers) {
-  const i64 p = 3, a = 6, g = 4, nics = 3;
-  const Wiring w = wired(dragonfly_section(p, a, 1, g, {{"rails", nics}}));
-  CHECK_EQ(w.terminal_port.size(), static_cast<std::size_t>(p * a * g));
-  std::vector<u32> at(w.routers, 0);
-  for (u32 node = 0; node < p * a * g / nics; node++) {
-    std::set<u32> routers;
-    for (u32 rail = 0; rail < nics; rail++) {
-      const u32 router = router_of(w, node * static_cast<u32>(nics) + rail);
-      at[router]++;
-      routers.insert(router);
-      CHECK_EQ(router, node / static_cast<u32>(p) * static_cast<u32>(nics) + rail);
-    }
-    CHECK_EQ(routers.size(), std::size_t{3});
-  }
-  for (const u32 count : at) CHECK_EQ(count, static_cast<u32>(p));
 }
 
 // Interface j of each node of a pod is on leaf j of that pod. Leaves that share a spine share all their spines.

@@ -17,7 +17,6 @@ class Rule {
   explicit Rule(u32 dimensions) : n_(dimensions) {
     for (u32 k = 0; k < n_; k++) lists_ *= 3;
   }
-  u32 states() const { return 1 + n_ + (lists_ - 1) + n_; }  // the end of a route is no state
   u32 came(u32 state) const {
     if (state == 0) return 2 * n_;
     if (state <= n_) return state - 1;
@@ -206,7 +205,6 @@ AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool 
   a.directions = 2 * a.dimensions;
   a.nodes = g.switches;
   const Rule rule(a.dimensions);
-  a.vertices_per_node = rule.states() + 1;
   Automaton automaton = reduced(determined(rule, a.directions), a.directions);
   a.came = std::move(automaton.came);
   a.next = std::move(automaton.next);

@@ -25,7 +25,6 @@ namespace flitgym::tables {
 // A route may end at any node, so the end needs no state.
 struct AngaraGraph {
   u32 dimensions = 0, directions = 0, nodes = 0;  // direction k < n is + along dimension k, n + k is -
-  u32 vertices_per_node = 0;                      // of the routing graph: 3^n + 2n + 1
   u32 states = 0;                                 // of the automaton; state 0 is the beginning of a route
   std::vector<u8> came;       // [states] direction of the previous step; `directions` at the beginning
   std::vector<u16> next;      // [states, directions] kNoState: the rule forbids the step

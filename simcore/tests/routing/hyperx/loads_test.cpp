@@ -15,19 +15,15 @@ Lone loaded(const Section& topology, const Section& routing, const Section& traf
   return Lone(build(config(topology, sc19(), routing, traffic)));
 }
 Section sc19_network() { return hyperx_section({8, 8, 8}, 8); }
-Section bisection(const std::string& dimension) { return {"uniform_random_bisection", {{"dimension", dimension}}}; }
 
 // The uses of each router-to-router channel.
 struct Loads {
   const Network& net;
   std::vector<u64> uses;
-  u64 packets = 0, hops = 0;
 
   explicit Loads(const Network& network) : net(network), uses(network.router_ports) {}
   void walk(Lone& x, u32 source, u32 destination, u32 sequence = 0) {
-    packets++;
-    hops += x.walk(source, destination, sequence,
-                   [&](u32 router, const Step& step) { uses[net.port(router, step.port)]++; });
+    x.walk(source, destination, sequence, [&](u32 router, const Step& step) { uses[net.port(router, step.port)]++; });
   }
   std::vector<u64> of_dimension(u32 k) const {
     std::vector<u64> out;
@@ -38,13 +34,6 @@ struct Loads {
   }
   u64 most(u32 k) const { return std::ranges::max(of_dimension(k)); }
   u64 least(u32 k) const { return std::ranges::min(of_dimension(k)); }
-  double used_share() const {
-    double used = 0, all = 0;
-    for (u32 k = 0; k < as_hyperx(net).dimensions; k++)
-      for (u64 n : of_dimension(k)) used += n > 0, all++;
-    return used / all;
-  }
-  double mean_hops() const { return static_cast<double>(hops) / static_cast<double>(packets); }
 };
 
 // The packets of a permutation, one per terminal.
@@ -54,18 +43,7 @@ Loads permutation(Lone& x) {
   return loads;
 }
 
-// The packets of URB, all equally likely: from every router to every router whose coordinate k is mirrored.
-Loads all_bisection(Lone& x, u32 k) {
-  const HyperX& hx = as_hyperx(x.net);
-  Loads loads(x.net);
-  for (u32 a = 0; a < x.net.routers; a++)
-    for (u32 b = 0; b < x.net.routers; b++)
-      if (hx.coordinate(b, k) == hx.widths[k] - 1 - hx.coordinate(a, k))
-        loads.walk(x, a * hx.terminals, b * hx.terminals);
-  return loads;
-}
-
-// The closed form also holds for other shapes. K parallel links share the load, packet by packet.
+// The closed form holds for every shape. K parallel links share the load, packet by packet.
 TEST(dor_forwarding_index_of_other_shapes) {
   for (const auto& [widths, links] : {std::pair{std::vector<double>{5}, std::vector<double>{1}},
                                       {{3, 4, 5}, {1}},
@@ -81,44 +59,6 @@ TEST(dor_forwarding_index_of_other_shapes) {
       CHECK_EQ(loads.least(k), 6 * x.net.routers / hx.widths[k] / hx.links[k]);
       CHECK_EQ(loads.most(k), 6 * x.net.routers / hx.widths[k] / hx.links[k]);
     }
-  }
-}
-
-// SC'19's patterns under DOR, 8x8x8 T=8. BC: all 8 terminals of a router share one link per dimension. URB: 8 in its
-// dimension, as UR in the others. S2: 4 of a router's 8 in x, 4 in y. DCR: the 64 terminals of a line in x have their
-// destinations in one line in z, and cross to it over one link in y. Tornado: a shift in x.
-TEST(dor_loads_of_the_patterns) {
-  struct Case {
-    Section traffic;
-    u64 x, y, z;
-    double hops, used;  // used: share of all directed channels
-  };
-  // Used channels of each router's 21: BC 3, S2 2. DCR uses 448 in x, one from each router except those with x + z = 7.
-  // It uses 64 in y, one from each of those. In z it uses 448: 7 at each router that y leads to. In total 960 of
-  // 10,752.
-  for (const Case& c : {Case{{"bit_complement", {}}, 8, 8, 8, 3, 3 / 21.0}, Case{{"swap2", {}}, 4, 4, 0, 1, 2 / 21.0},
-                        Case{{"dimension_complement_reverse", {}}, 8, 64, 8, 2.75, 960 / 10752.0},
-                        Case{{"tornado", {}}, 8, 0, 0, 1, 1 / 21.0},
-                        Case{{"tornado", {{"dimensions", std::vector<double>{0, 2}}}}, 8, 0, 8, 2, 2 / 21.0},
-                        Case{{"transpose", {}}, 8, 8, 0, 1.75, -1}}) {
-    Lone x = loaded(sc19_network(), {"dimension_order", {}}, c.traffic);
-    const Loads loads = permutation(x);
-    CHECK_FOR(loads.most(0) == c.x && loads.most(1) == c.y && loads.most(2) == c.z,
-              c.traffic.name + ": " + std::to_string(loads.most(0)) + " / " + std::to_string(loads.most(1)) + " / " +
-                  std::to_string(loads.most(2)));
-    CHECK_EQ(loads.mean_hops(), c.hops);
-    if (c.used > 0) CHECK_NEAR(loads.used_share(), c.used, 1e-12);  // 14.3, 9.5 and 8.9 % of BC, S2 and DCR
-  }
-  // Each router's 8 units go to 64 routers in equal parts.
-  for (u32 k = 0; k < 3; k++) {
-    Lone x = loaded(sc19_network(), {"dimension_order", {}}, bisection(std::string(1, "xyz"[k])));
-    const Loads loads = all_bisection(x, k);
-    CHECK_EQ(loads.packets, 512u * 64);
-    for (u32 other = 0; other < 3; other++) {
-      CHECK_EQ(static_cast<double>(loads.most(other)) * 8 / 64, other == k ? 8 : 1);
-      if (other != k) CHECK_EQ(static_cast<double>(loads.least(other)) * 8 / 64, 1);
-    }
-    CHECK_EQ(loads.mean_hops(), 2.75);  // 1 + 2 * 7/8
   }
 }
 
