@@ -1,12 +1,28 @@
 """Bounds that follow from the topology, on 1,056 terminals (p=4 a=8 h=4 g=33) with the hpdc21 router."""
 
 import pytest
-from core_scenes import SYSTEM, config, measure, traffic
+from core_scenes import SYSTEM, config, measure, router, traffic
 from flitgym.simcore import Simulation
 
 
 def run(routing, pattern, warmup_ns: float, measure_ns: float, **sections) -> dict[str, float]:
     return measure(Simulation(config(routing, pattern, topology=SYSTEM, **sections)), warmup_ns, measure_ns)
+
+
+def test_uniform_minimal_mean_hops() -> None:
+    # The source's group has 8 of the 264 routers, 7 of them one hop away. Other groups are 1 + 2 * 7/8 hops away.
+    result = run("minimal", traffic("uniform", 0.2), 5000, 40000)
+    deviation = 0.53 / result["packets_delivered"] ** 0.5
+    assert result["hops_mean"] == pytest.approx(7 / 264 + 32 / 33 * 2.75, abs=5 * deviation)
+    assert result["accepted_load"] == pytest.approx(0.2, rel=0.01)
+
+
+def test_adversarial_minimal_saturates_at_one_link_per_group() -> None:
+    # One global link serves 32 terminals. The credit round trip exceeds 2 * 200 cycles, or 20 flit times, so 64 flits
+    # suffice.
+    deep = router("hpdc21", input_buffer_flits=64, output_buffer_flits=64)
+    result = run("minimal", traffic("adversarial", 0.5), 30000, 40000, router=deep)
+    assert result["accepted_load"] == pytest.approx(1 / 32, rel=0.005)
 
 
 @pytest.mark.parametrize(
