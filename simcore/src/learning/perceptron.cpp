@@ -47,11 +47,26 @@ static void layer(const PerceptronLoops& loops, const float* in, u32 in_stride, 
   }
 }
 
-// Returns the scores [rows, padded outputs].
+constexpr std::size_t kScratch = 1 << 22;  // floats
+
+// Returns the scores [rows, padded outputs]. Many rows go through a wide network in parts, which bounds the scratch
+// memory.
 static const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, const float* weights,
                             const float* in, u32 in_stride, u32 rows, std::vector<float>& a, std::vector<float>& b) {
   u32 widest = 0;
   for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
+  if (const u32 most = std::max<u32>(8, static_cast<u32>(kScratch / widest) / 8 * 8); rows > most) {
+    const std::size_t width = padded(shape.layers.back());
+    std::vector<float> scores(rows * width);
+    for (u32 from = 0; from < rows; from += most) {
+      const u32 part = std::min(most, rows - from);
+      const float* const of_part =
+          forward(loops, shape, weights, in + std::size_t{from} * in_stride, in_stride, part, a, b);
+      std::copy_n(of_part, part * width, scores.begin() + static_cast<std::ptrdiff_t>(from * width));
+    }
+    a.swap(scores);
+    return a.data();
+  }
   for (auto* scratch : {&a, &b})
     if (scratch->size() < std::size_t{rows} * widest) scratch->resize(std::size_t{rows} * widest);
   const u32 last = static_cast<u32>(shape.layers.size()) - 2;

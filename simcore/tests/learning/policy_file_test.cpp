@@ -128,8 +128,11 @@ TEST(broken_policy_files_are_refused) {
   refused(with([](auto& t) { t[0].shape = {9, 6}; }), {"layers.0.weight", "9 x 6", "6 x 9"});
   refused(with([](auto& t) { t[2].values[3] = std::numeric_limits<float>::quiet_NaN(); }),
           {"layers.1.weight", "not finite"});
+  refused(with([](auto& t) { t[1].from = 0, t[1].to = 24; }), {"layers.0.bias", "overlap"});
   refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not match its number of bytes"});
+  refused(good + '\0', {"bytes 268 to 269"});
   refused(with([](auto& t) { t.push_back({"foreign", "F32", {1}, {0}}); }), {"'foreign'", "layer"});
+  refused(with([](auto& t) { t.push_back(t[1]); }), {"'layers.0.bias'", "twice"});
   refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 outputs are needed"});
   refused(safetensors(kMetadata, tensors_of(Weights({10, 6, 1}, 1))), {"layers.0.weight", "6 x 10", "6 x 9"});
 
