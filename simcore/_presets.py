@@ -59,9 +59,9 @@ def _registered(kind: str) -> frozenset[str]:
 
 
 def preset_files(kind: str) -> dict[str, Path]:
-    """The file of every preset of a group by its name; presets of plugins come last."""
+    """The file of every preset of a group by its name. A plugin cannot replace a preset of the core."""
     own = sorted((_PACKAGE / "configs" / kind).glob("*.yaml"))
-    return {path.stem: path for path in [*own, *(path for _, path in files(f"configs/{kind}", "*.yaml"))]}
+    return {path.stem: path for path in [*(path for _, path in files(f"configs/{kind}", "*.yaml")), *own]}
 
 
 def _read(kind: str, path: Path) -> dict[str, Any]:

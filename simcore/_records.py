@@ -36,8 +36,8 @@ Cables = list[tuple[int, int, int, int, float, int]]
 """Node and port at both ends, bandwidth relative to the fastest cable, line. Ports count from 0."""
 
 _NODE = re.compile(r'(Switch|Ca|Rt|Hca)\s*([1-9]\d{0,3})\s*"([^"]+)"\s*(?:#(.*))?')
-_DETAIL = r"(?:\s|\([^)]*\)|\[ext[^]]*\])*"  # GUIDs, and the numbers of ports on the chassis
-_OPTION = r"[^\s#=\[(]+=[^\s#]*"  # such as w=4
+_DETAIL = r"(?:\s|\([^)]*\)|\[ext[^]]*\])*+"  # GUIDs, and the numbers of ports on the chassis
+_OPTION = r"[^\s#=\[(]++=[^\s#]*+"  # such as w=4
 _PORT = re.compile(
     rf'\[([1-9]\d{{0,3}})\]{_DETAIL}"([^"]+)"\s*(?:\[([1-9]\d{{0,3}})\])?(?:{_DETAIL}{_OPTION})*{_DETAIL}(?:#(.*))?'
 )

@@ -2,7 +2,7 @@
 
     python docs/examples/jobs_ppo.py [--decisions 300000] [--seed 1] [--save jobs.safetensors]
 
-An episode sees 30 us of jobs that take milliseconds. So Q-adaptive plays each network up to a random time, and then the
+An episode sees 30 us, and lqcd takes milliseconds. So Q-adaptive plays each network up to a random time, and then the
 policy decides. The script prints the communication times of whole jobs, at placements that the training did not see.
 """
 

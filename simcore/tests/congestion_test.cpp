@@ -106,6 +106,7 @@ TEST(rates_give_their_part_of_the_link) {
     CHECK_FOR(static_cast<float>(most) <= rate * n * net.control->product + n * kFlits, std::to_string(most));
   }
   CHECK_THROWS(ConfigError, build(flows("agent", {8}, {{"flow_rate", 0.5}, {"window_bytes", 4096}})), "window_bytes");
+  CHECK_THROWS(ConfigError, build(flows("agent", {8}, {{"flow_rate", 1e-9}})), "a thousandth");
 }
 
 // On an idle way back, acknowledgements of one flit change no statistic but the flits on channels: a flit per packet.

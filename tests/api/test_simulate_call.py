@@ -76,6 +76,16 @@ def test_sections_belong_to_their_caller() -> None:
         flitgym.configuration("routing=minimall")
 
 
+def test_the_sections_of_a_command_make_its_simulation(small: Sequence[str]) -> None:
+    result = flitgym.simulate(*small, "routing=ugal_l", seed=5, **{"run.measure_ns": 1000})
+    simulation = flitgym.Simulation(flitgym.configuration(*small, "routing=ugal_l", seed=5))
+    simulation.run_ns(500)
+    simulation.begin_window()
+    simulation.run_ns(1000)
+    simulation.end_window()
+    assert simulation.state_hash() == result["state_hash"]
+
+
 def test_a_result_holds_its_configuration(small: Sequence[str]) -> None:
     result = flitgym.simulate(*small, routing="dqn", seed=3, **{"traffic.load": np.float64(0.25)})
     text = repr(result)

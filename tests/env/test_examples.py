@@ -65,7 +65,7 @@ def test_an_example(run: Run, tmp_path: Path, library: str, command: str, name: 
 
 @pytest.mark.deep
 def test_jobs_ppo(run: Run, tmp_path: Path) -> None:
-    # A short training; after the full one, the policy is within 5 % of Q-adaptive.
+    # A short training; docs/environments.md has the results of full ones.
     save = str(tmp_path / "mine.safetensors")
     printed = run("jobs_ppo.py", "--decisions", "2000", "--placements", "1", "--save", save)
     assert 2.5 < latency(printed, "Q-adaptive") < 3.0  # ms of lqcd

@@ -156,6 +156,7 @@ def test_names_hosts_and_speeds(tmp_path: Path) -> None:
         ('Switch	4 "s0"', 'include "x"', r"net:9: 'include"),
         ('Switch	4 "s1"', "", r"net:4: a port that belongs to no node"),
         ("Switch	4", "Switch	3", r"net:6: port 3 of 's1', which has 3 ports"),
+        ('[4]	"s0" [4]', '[4]	"s0" [4]' + " w=1" * 20 + "w=1," * 20 + " x", r"net:6: "),  # in linear time
     ],
 )
 def test_refusals(tmp_path: Path, old: str, new: str, message: str) -> None:

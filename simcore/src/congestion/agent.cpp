@@ -93,8 +93,10 @@ static void setup(const Params& params, Network& net, Control& control) {
     if (params.integer("window_bytes") > 0)
       throw ConfigError(
           "congestion_control.agent.window_bytes: it has no effect with flow_rate; leave out one of them");
+    if (rate < static_cast<double>(kLeastRate))
+      throw ConfigError("congestion_control.agent.flow_rate: the lowest rate is a thousandth of the link's");
     use_rates(net, control, static_cast<float>(rate));
-    rule->least = std::min(kLeastRate, control.first.window);
+    rule->least = kLeastRate;
     rule->whole = 1;
   } else {
     read_window(params, net, control);

@@ -86,26 +86,29 @@ std::shared_ptr<const Program> with_noise(std::shared_ptr<const Program> program
 }
 
 // Format and rules are those of spcl/LogGOPSim, src/LogGOPSim/Noise.hpp. Detours in the time that others add do not
-// count. Different from there, an operation may be longer than the trace, which repeats at the start of its last
-// detour.
+// count. Different from there, the trace begins at its first detour, it repeats at the start of its last detour, and an
+// operation may be longer than the trace.
 Detours detours_of(const Params& params) {
   Detours found;
   const std::string& path = params.text("noise_trace");
   if (path.empty()) return found;
   const std::string expected = "; expected at least two lines with start and length of a detour in ns";
   const text::Source source{path, read_plain_file(path, path, expected, 2)};
-  double end = 0, first = -1;
+  u64 end = 0, first = 0;  // ps
   for (text::Lines lines(source.text); lines.next();) {
     const u32 line = lines.number();
     const std::vector<std::string_view> words = text::words(lines.line());
     if (words.empty() || words[0][0] == '#') continue;
     if (words.size() != 2) text::fail(source, line, std::to_string(words.size()) + " words" + expected);
-    const double start = text::real_number(source, line, "the start after the last detour", words[0], end, kLongestNs);
-    const double length = text::real_number(source, line, "the length of a detour", words[1], 0, kLongestNs);
-    if (first < 0) first = start;
+    const auto ps = [&](const char* what, u32 k) {
+      return static_cast<u64>(std::llround(1000 * text::real_number(source, line, what, words[k], 0, kLongestNs)));
+    };
+    const u64 start = ps("the start of a detour", 0), length = ps("the length of a detour", 1);
+    if (start < end) text::fail(source, line, "the detour begins before the end of the last one" + expected);
+    if (found.start.empty()) first = start;
     end = start + length;
-    found.start.push_back(static_cast<u64>(std::llround((start - first) * 1000)));
-    found.before.push_back(found.before.back() + static_cast<u64>(std::llround(length * 1000)));
+    found.start.push_back(start - first);
+    found.before.push_back(found.before.back() + length);
   }
   if (found.start.empty() || found.start.back() == 0) text::fail(source, 0, "it is too short" + expected);
   found.period = found.start.back();

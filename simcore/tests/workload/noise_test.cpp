@@ -82,8 +82,10 @@ TEST(a_trace_stretches_computation_by_its_detours) {
     }
     CHECK_NEAR(waited / 72, static_cast<double>(t * t) / 2000, 70 * static_cast<double>(t) / 600);
   }
+  const fabrics::File touching("0.1 0.2\n0.3 0.1\n5 1\n");
+  computing(2, 1, {{"noise_trace", touching.path.string()}}, false);
   for (const auto& [text, part] : {std::pair{"0 1\n5\n", ":2: 1 words"},
-                                   {"#\n0 9\n8 1\n", ":3: '8' is out of range"},
+                                   {"#\n0 9\n8 1\n", ":3: the detour begins before the end of the last one"},
                                    {"0 1\n5 x\n", ":2: 'x' is not a number"},
                                    {"0 1\n", ": it is too short"}}) {
     const fabrics::File file(text);

@@ -21,7 +21,9 @@ static std::size_t character(std::string_view text) {
                                                              : 0;
   for (std::size_t k = 1; k < length; k++)
     if ((byte(k) & 0xc0) != 0x80) return 0;
-  return length;
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool invalid = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+  return overlong || invalid ? 0 : length;
 }
 
 // Names appear in results and in Python, so the file must be valid text.

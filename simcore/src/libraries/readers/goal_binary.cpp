@@ -165,15 +165,20 @@ class Checker {
            "0 .. " + text(kLargestTag) + (any ? ", or 4294967295 for any" : ""));
   }
 
+  // The lists of successors. They have as many entries as the section holds, so they bound the work.
   void successors(const Section& s) {
+    u64 listed = 0;
     const u64 held = s.successors();
     for (op_ = 0; op_ < s.ops; op_++)
       for (const Field list : {kEnds, kStarts}) {
         const u64 count = s.field<u32>(op_, list), first = s.field<u32>(op_, list, 4);
         worked(count);
-        if (count > 0 && first + count > held)
+        if (count == 0) continue;
+        listed += count;
+        if (first + count > held || listed > held)
           fail(s.record(op_) + list,
-               text(count) + " successors from index " + text(first) + " on, but the section holds " + text(held),
+               text(count) + " successors from index " + text(first) + " on, " + text(listed) +
+                   " of the rank so far, but the section holds " + text(held),
                std::string("no more than it holds") + kOtherVersion);
         for (u64 k = first; k < first + count; k++) {
           const u32 after = load<u32>(s.file + s.successor(k));
@@ -181,6 +186,9 @@ class Checker {
         }
       }
     op_ = kNone;
+    if (listed != held)
+      fail(s.successor(0), "the operations list " + text(listed) + " successors, and the section holds " + text(held),
+           std::string("equal numbers") + kOtherVersion);
   }
 
   static std::string text(u64 number) { return std::to_string(number); }
