@@ -22,6 +22,7 @@ from flitgym.experiments import evaluate, export, plot, saturate
 from flitgym.experiments.entry import VERBS
 from flitgym.experiments.evaluation.study import as_list
 from flitgym.experiments.hardware import table
+from flitgym.experiments.plotting.schedule import COLOURS
 from flitgym.experiments.record import keys_of
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.commandline import parse
@@ -131,7 +132,8 @@ def _check(words: list[str], where: str) -> None:
         keys_of([word.removeprefix("record.") for word in arguments if word.startswith("record.")])
         compose([word for word in arguments if not word.startswith("record.")])
     elif program == "draw" and any(word.startswith("result=") for word in arguments):
-        assert parse(arguments, ("result", "color", "time", "out"), ())[1].get("color") in {None, *QUANTITIES}, where
+        color = parse(arguments, ("result", "color", "time", "out"), ())[1].get("color")
+        assert color in {None, *QUANTITIES, *COLOURS}, where
     elif program == "draw":
         compose([word for word in arguments if not word.startswith("out=")])
     elif program == "trace" and arguments[0] == "packet":
