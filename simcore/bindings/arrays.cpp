@@ -177,7 +177,7 @@ static py::dict series(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
-  std::vector<SeriesPoint> points = series_sums(s);
+  std::vector<SeriesPoint> points = summed(s, &Partition::series);
   points.resize(interval ? (s.part.totals.now + interval - 1) / interval : 0);  // empty intervals at the end, too
   std::vector<SeriesRow> rows;
   for (const SeriesPoint& x : points) {
@@ -216,13 +216,13 @@ static py::dict arrays(Simulation& sim) {
   if (!s.further.empty())  // sums over the partitions
     for (const auto& [name, histogram] : {std::pair{"histogram_nic", &Partition::histogram_nic},
                                           {"histogram_generation", &Partition::histogram_generation}})
-      out[name] = copied(histogram_sums(s, histogram));
+      out[name] = copied(summed(s, histogram));
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
   FLITGYM_STATE_NODES_FIXED(FLITGYM_VIEW)
   FLITGYM_STATE_CONTROL_FIXED(FLITGYM_VIEW)
   for (const auto& [name, histogram] :
        {std::pair{"job_histogram", &Hosts::job_histogram}, {"message_histogram", &Hosts::message_histogram}})
-    out[name] = s.hosts.size() == 1 ? view(s.hosts[0].*histogram, self) : copied(host_histogram_sums(s, histogram));
+    out[name] = s.hosts.size() == 1 ? view(s.hosts[0].*histogram, self) : copied(summed(s, histogram));
   out["job_totals"] = copied(job_sums(s));
 #undef FLITGYM_VIEW
   return out;

@@ -71,8 +71,8 @@ static py::list jobs(Simulation& sim) {
   if (!net.workload) return out;
   const Workload& w = *net.workload;
   const std::vector<JobTotals> sums = job_sums(s);
-  const std::vector<u32> packets = host_histogram_sums(s, &Hosts::job_histogram);
-  const std::vector<u32> messages = host_histogram_sums(s, &Hosts::message_histogram);
+  const std::vector<u32> packets = summed(s, &Hosts::job_histogram);
+  const std::vector<u32> messages = summed(s, &Hosts::message_histogram);
   for (u32 j = 0; j < w.job_count(); j++) {
     const Job& job = w.jobs[j];
     const JobTotals& t = sums[j];
@@ -132,7 +132,7 @@ static py::dict job_series(Simulation& sim) {
   const State& s = sim.state();
   const u32 interval = s.series_interval[0], count = net.workload ? net.workload->job_count() : 0;
   const std::size_t steps = interval && count ? (s.part.totals.now + interval - 1) / interval : 0;
-  std::vector<JobPoint> points = job_series_sums(s);
+  std::vector<JobPoint> points = summed(s, &Hosts::job_series);
   points.resize(steps * count);
   std::vector<JobSeriesRow> rows;
   for (const JobPoint& x : points) {

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "configuration.hpp"
-#include "core/failures.hpp"
 #include "core/hosts/engine.hpp"
 #include "exclusive.hpp"
 #include "simcore/graph.hpp"
@@ -59,7 +58,7 @@ PYBIND11_MODULE(_core, m) {
       "terminals",
       [](const py::object& topology, const py::object& failures, const py::object& seed) {
         const Config config = to_network(topology, failures, seed);
-        return without_gil([&] { return count_terminals(config); });
+        return without_gil([&] { return wired(config).terminals; });
       },
       "topology"_a, "failures"_a = py::none(), "seed"_a = 0);
   m.def(

@@ -134,9 +134,9 @@ std::vector<double> numbers(const Simulation& sim) {
   }
   append(all, s.cpu_free);
   append(all, s.nic_free);
-  append(all, host_histogram_sums(s, &Hosts::job_histogram));
-  append(all, host_histogram_sums(s, &Hosts::message_histogram));
-  for (const JobPoint& x : job_series_sums(s))
+  append(all, summed(s, &Hosts::job_histogram));
+  append(all, summed(s, &Hosts::message_histogram));
+  for (const JobPoint& x : summed(s, &Hosts::job_series))
     append(all, std::vector<u64>{x.packets, x.bytes_received, x.bytes_sent, x.hops, x.latency});
   append(all, s.job_flits);
   append(all, s.wait_blame);

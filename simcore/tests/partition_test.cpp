@@ -91,7 +91,8 @@ std::vector<double> numbers(Simulation& sim) {
           all.push_back(static_cast<double>(sim.state().ports[p].stall));
   if (sim.network().seam)
     for (const double delay : sim.accrued_delay()) all.push_back(delay);
-  for (const SeriesPoint& x : series_sums(sim.state())) all.push_back(static_cast<double>(x.packets + x.latency));
+  for (const SeriesPoint& x : summed(sim.state(), &Partition::series))
+    all.push_back(static_cast<double>(x.packets + x.latency));
   return all;
 }
 

@@ -100,7 +100,7 @@ TEST(time_series_add_up_to_the_window) {
     sim.begin_window();
     sim.run(5000);
     SeriesPoint sum;
-    for (const SeriesPoint& x : series_sums(sim.state()))
+    for (const SeriesPoint& x : summed(sim.state(), &Partition::series))
       sum.packets += x.packets, sum.flits += x.flits, sum.hops += x.hops, sum.latency += x.latency;
     const auto& window = sim.state().part.window;
     CHECK(sum.packets == window.delivered && sum.flits == window.flits && sum.hops == window.hops);

@@ -46,9 +46,7 @@ struct ControlTotals {  // sums over the acknowledgements that came back in the 
   X(std::vector<u32>, asking)               /* flows whose round has ended; with Control::period */
 
 struct alignas(64) Acknowledgements {
-#define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_ACKNOWLEDGEMENTS(FLITGYM_DECLARE)
-#undef FLITGYM_DECLARE
 };
 
 }  // namespace flitgym

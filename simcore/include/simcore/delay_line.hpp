@@ -26,11 +26,7 @@ struct alignas(64) DelayLine {
     marks.assign(slots, 0);
   }
 
-  __attribute__((always_inline)) void push(const T& item) {
-    if (end - first > mask) [[unlikely]]
-      grow();
-    items[end++ & mask] = item;
-  }
+  __attribute__((always_inline)) void push(const T& item) { push_if(true, item); }
 
   // The same if `enters`, without a branch.
   __attribute__((always_inline)) void push_if(bool enters, const T& item) {

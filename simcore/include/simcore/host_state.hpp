@@ -44,18 +44,18 @@ enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge, kFlow 
 
 // A message. The sender keeps it until all packets are in the network, the receiver from the first packet on.
 struct Message {
-  u64 bytes, begun;         // begun: start of the send, ps
-  u64 served;               // without a simulated network: time at which the receiver has handled it, ps
-  u32 source, destination;  // ranks of the workload
-  i32 tag;
+  u64 bytes = 0, begun = 0;         // begun: start of the send, ps
+  u64 served = 0;                   // without a simulated network: time at which the receiver has handled it, ps
+  u32 source = 0, destination = 0;  // ranks of the workload
+  i32 tag = 0;
   // In Hosts::ops of its source and of its destination; kNone: none, or finished. The receiver of a flow keeps the
   // position of its FlowArrival in receive_op.
-  u32 send_op, receive_op;
-  u32 packets;   // of the present transfer; at the sender: not yet in the network; at the receiver: not yet received
-  Cycle handed;  // time at which the NIC got the present transfer
-  u32 next;      // next message in its list: an outbox, incoming messages of a pair, or unexpected messages
-  u32 number;    // number of the present transfer; see Pair
-  u8 transfer, collective, cpu, nic;  // cpu, nic: those of the send; the receiver uses the same numbers
+  u32 send_op = kNone, receive_op = kNone;
+  u32 packets = 0;   // of the present transfer; sender: not yet in the network; receiver: not yet received
+  Cycle handed = 0;  // time at which the NIC got the present transfer
+  u32 next = kNone;  // next message in its list: an outbox, incoming messages of a pair, or unexpected messages
+  u32 number = 0;    // number of the present transfer; see Pair
+  u8 transfer = 0, collective = 0, cpu = 0, nic = 0;  // cpu, nic: those of the send, also at the receiver
 };
 static_assert(sizeof(Message) == 64);
 
@@ -151,6 +151,18 @@ struct JobTotals {
   u64 outstanding = 0, outstanding_peak = 0;
   u64 finished = 0;  // ps
   u32 ranks_done = 0, reserved = 0;
+  // Adds the totals of another partition, and takes the larger ones of maxima and times.
+  void operator+=(const JobTotals& o) {
+    messages_sent += o.messages_sent, messages_received += o.messages_received;
+    bytes_sent += o.bytes_sent, bytes_received += o.bytes_received;
+    packets += o.packets, flits += o.flits, hops += o.hops, nonminimal += o.nonminimal;
+    latency += o.latency, latency_max = std::max(latency_max, o.latency_max);
+    message_latency += o.message_latency;
+    message_latency_max = std::max(message_latency_max, o.message_latency_max);
+    outstanding += o.outstanding, outstanding_peak += o.outstanding_peak;
+    finished = std::max(finished, o.finished);
+    ranks_done += o.ranks_done;
+  }
 };
 
 // With several partitions: a change of JobTotals::outstanding within a partition window.
@@ -193,6 +205,10 @@ struct ChannelAccount {
 
 struct JobPoint {  // one interval of the time series of a job
   u64 packets = 0, bytes_received = 0, bytes_sent = 0, hops = 0, latency = 0;
+  void operator+=(const JobPoint& o) {
+    packets += o.packets, bytes_received += o.bytes_received, bytes_sent += o.bytes_sent;
+    hops += o.hops, latency += o.latency;
+  }
 };
 
 // The flows that a partition's terminals receive.
@@ -204,9 +220,7 @@ struct JobPoint {  // one interval of the time series of a job
   X(std::vector<u32>, free_missing)     /* entries not in use */
 
 struct alignas(64) Flows {
-#define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_FLOWS(FLITGYM_DECLARE)
-#undef FLITGYM_DECLARE
 };
 
 }  // namespace flitgym

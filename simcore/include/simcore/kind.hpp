@@ -114,17 +114,12 @@ std::vector<std::string> check_plugin(const std::string& who, const std::string&
 }
 
 template <class Spec>
-struct AddKind {
-  static const bool added;
-};
+void forget_plugin(const std::string& plugin) {
+  std::erase_if(registry<Spec>(), [&](const auto& entry) { return entry.second.plugin == plugin; });
+}
+
 template <class Spec>
-const bool AddKind<Spec>::added = (kinds().push_back({kind_name<Spec>(), check_plugin<Spec>,
-                                                      [](const std::string& plugin) {
-                                                        std::erase_if(registry<Spec>(), [&](const auto& entry) {
-                                                          return entry.second.plugin == plugin;
-                                                        });
-                                                      }}),
-                                   true);
+const bool kind_added = (kinds().push_back({kind_name<Spec>(), check_plugin<Spec>, forget_plugin<Spec>}), true);
 
 }  // namespace flitgym
 
@@ -137,4 +132,4 @@ const bool AddKind<Spec>::added = (kinds().push_back({kind_name<Spec>(), check_p
   template std::multimap<std::string, Spec>& registry();      \
   template struct Register<Spec>;                             \
   template std::vector<std::string> registered_names<Spec>(); \
-  template struct AddKind<Spec>;
+  template const bool kind_added<Spec>;

@@ -214,8 +214,20 @@ struct RouterParams {
   u32 watchdog_cycles;
 };
 
-struct Network {
-  u32 routers = 0, terminals = 0, radix = 0, vcs = 0, groups = 0;
+// Routers and terminals by their numbers.
+struct Places {
+  u32 routers = 0, groups = 1;
+  std::vector<u32> router_group;                          // [routers] Dragonfly group, HyperX plane, ...
+  std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
+  // Terminals before any of them failed; empty if none failed.
+  std::vector<u32> terminal_number;  // [terminals] number that the terminal had
+  std::vector<u32> router_before;    // [terminals before any failure] router of each terminal
+  std::string router_name(std::size_t r) const { return router_names.empty() ? std::to_string(r) : router_names[r]; }
+  std::string terminal_name(u32 t) const { return terminal_names.empty() ? std::to_string(t) : terminal_names[t]; }
+};
+
+struct Network : Places {
+  u32 terminals = 0, radix = 0, vcs = 0;
   u32 router_ports = 0, port_count = 0;  // routers << radix_shift; router_ports + terminals
   double cycle_ns = 0;
   double flit_bytes = 0;
@@ -228,13 +240,8 @@ struct Network {
   Array<Channel> channels;           // [port_count] the channel that leaves from each port
   std::vector<u32> terminal_router;  // [terminals]
   std::vector<u32> terminal_port;    // [terminals] router-local port
-  // Terminals before any of them failed; empty if none failed.
-  std::vector<u32> terminal_number;  // [terminals] number that the terminal had
-  std::vector<u32> router_before;    // [terminals before any failure] router of each terminal
-  std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
   std::vector<u16> first_link;       // [routers] lowest router-local port to another router
   u32 link_span = 0;                 // largest number of ports from a router's first link to its last
-  std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
 
   // [lines] delay of each delay line, cycles. A line serves all channels with the same delay. The order is: local_lines
   // within a partition, far_lines for events from other partitions, far_lines for events to other partitions. With one
@@ -375,8 +382,6 @@ struct Network {
   }
   bool is_link(u32 p) const { return channels[p].kind == PortKind::kLocal || channels[p].kind == PortKind::kGlobal; }
   u32 next_router(u32 p) const { return router_of_port(channels[p].peer); }  // at the other end of a link
-  std::string router_name(u32 r) const { return router_names.empty() ? std::to_string(r) : router_names[r]; }
-  std::string terminal_name(u32 t) const { return terminal_names.empty() ? std::to_string(t) : terminal_names[t]; }
 };
 
 inline u32 Topology::regions(const Network& net) const { return net.routers; }
@@ -386,7 +391,6 @@ inline u32 Topology::regions(const Network& net) const { return net.routers; }
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going = {});
 // The wiring of the sections `topology` and `failures`, without routers, routing and traffic. Throws ConfigError.
 Network wired(const Config& config, bool* links_change = nullptr);  // whether links fail during the run
-u32 count_terminals(const Section& topology);                       // checks only that section
 u32 count_nodes(const Config& config);  // complete nodes, from topology, failures and workload parameters
 
 }  // namespace flitgym

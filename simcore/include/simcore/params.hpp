@@ -85,6 +85,9 @@ ParamSpec seed_of(std::string draws, std::string key, std::string needs = {});
 ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
                        std::string doc);
 
+// Throws ConfigError for a given key that is not declared.
+void check_keys(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given);
+
 // Validated parameters of a component. Every declared key has a value of its type within its range.
 class Params {
  public:

@@ -62,19 +62,13 @@ struct Program {
   virtual void block(u32 rank, u64 index, Block& out) const = 0;
   // The number of successive blocks, starting with block `index`, that differ only in their peers. Code that counts
   // operations and bytes looks only at the first of these blocks.
-  virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
+  virtual u64 repeats(u32 /*rank*/, u64 /*index*/) const { return 1; }
   // A rank without blocks may send flows, each at a time of its own. Sets `number` to the first flow from this number
   // on and returns its time in ps, or kNoFlow. `before` is the time of the flow before.
-  virtual u64 flow_time(u32 rank, u64& number, u64 before) const {
-    return (void)rank, (void)number, (void)before, kNoFlow;
-  }
-  virtual Flow flow(const Network& net, u32 rank, u64 number) const {
-    return (void)net, (void)rank, (void)number, Flow{};
-  }
+  virtual u64 flow_time(u32 /*rank*/, u64& /*number*/, u64 /*before*/) const { return kNoFlow; }
+  virtual Flow flow(const Network&, u32 /*rank*/, u64 /*number*/) const { return {}; }
   // Source position of an operation for messages, such as "tree.goal:12", or "".
-  virtual std::string where(u32 rank, u64 block, u32 op) const {
-    return (void)rank, (void)block, (void)op, std::string();
-  }
+  virtual std::string where(u32 /*rank*/, u64 /*block*/, u32 /*op*/) const { return ""; }
 };
 
 // A program of flows only.

@@ -8,29 +8,27 @@ namespace flitgym {
 
 // The result of a topology builder; build.cpp turns it into a checked Network. Routers may have different numbers of
 // ports, and a terminal may be attached to any router.
-struct Wiring {
+struct Wiring : Places {
   struct End {
     u32 router, port;  // router-local
   };
-  u32 routers = 0, groups = 1;
   std::vector<u32> first;          // [routers + 1] first port of each router in the arrays of all ports
-  std::vector<u32> router_group;   // [routers]
   std::vector<u32> peer;           // [ports] port at the other end, kNone
   std::vector<PortKind> kind;      // [ports]
   std::map<u32, Link> own;         // by port: links with individual latency or bandwidth
   std::vector<u32> terminal_port;  // [terminals] router port of each terminal
-  std::vector<u32> terminal_number, router_before;        // as in Network
-  std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
   std::shared_ptr<const Topology> data;
   // hash of a topology file, for the network's fingerprint; 0: the parameters define the network
   u64 digest = 0;
 
   void resize(u32 router_count, u32 ports);           // equal routers
   void resize(const std::vector<u32>& ports);         // [routers] ports of each router
-  void connect(End a, End b, const Link& link = {});  // throws CoreError if a port is taken or does not exist
+  void connect(End a, End b, const Link& link = {});  // needs free ports
   // Terminals are numbered in the order of attachment.
   void attach_terminal(End at, const Link& link = {PortKind::kTerminal});
   u32 port(End end) const { return first[end.router] + end.port; }
+  End end_of(u32 port) const;
+  u32 free_port(End end) const;  // throws CoreError if the port is taken or does not exist
 };
 
 struct TopologySpec {

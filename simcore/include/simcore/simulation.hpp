@@ -7,7 +7,6 @@
 
 #include "simcore/stats.hpp"
 #include "simcore/table_guard.hpp"
-#include "simcore/watchdog.hpp"
 
 namespace flitgym {
 
@@ -15,6 +14,18 @@ class PartitionRunner;
 namespace learning {
 class DemandArea;
 }
+
+// Throws CoreError if the counts of flits, credits and buffer slots are inconsistent (src/core/conservation.cpp).
+void check_conservation(const Network& net, const State& s);
+
+// Ends a run in which no flit has moved for router.watchdog_ns while flits are in flight.
+class Watchdog {
+ public:
+  void check(const Network& net, const State& s);  // throws CoreError with the deadlock report
+
+ private:
+  u64 moves_ = 0, moved_at_ = 0;  // moves so far, and cycle of the last one
+};
 
 class Simulation {
  public:
@@ -93,15 +104,13 @@ class Simulation {
   };
   const Progress& progress() const { return progress_; }
 
-  // Throws CoreError if flits, credits and buffer slots do not add up (tests call it every cycle).
-  void check_conservation() const;
+  void check_conservation() const { flitgym::check_conservation(*network_, state_); }
 
  private:
   void ready(u64 cycles);  // throws unless the simulation may continue for this many cycles
   void show_progress();
   template <class Work>
   void whole_or_broken(Work work);
-  PartitionRunner& partition_runner();
 
   std::shared_ptr<const Network> network_;
   State state_;
@@ -110,15 +119,12 @@ class Simulation {
   Progress progress_;
   std::unique_ptr<learning::DemandArea> demand_;  // counts up to now; not part of the state
   u32 threads_ = 1;
-  std::unique_ptr<PartitionRunner> partition_runner_;  // created at the first use
+  const std::unique_ptr<PartitionRunner> partition_runner_;
   Watchdog watchdog_;
   TableGuard tables_;
   std::string broken_;  // the error that stopped a cycle halfway; empty: none
 };
 
 u64 state_bytes(const State& state);  // memory of its arrays
-
-// Throws CoreError if the counts of flits, credits and buffer slots are inconsistent (src/core/conservation.cpp).
-void check_conservation(const Network& net, const State& s);
 
 }  // namespace flitgym

@@ -157,6 +157,9 @@ struct Window {  // measurements since begin_window()
 
 struct SeriesPoint {  // one interval
   u64 packets = 0, flits = 0, hops = 0, latency = 0;
+  void operator+=(const SeriesPoint& o) {
+    packets += o.packets, flits += o.flits, hops += o.hops, latency += o.latency;
+  }
 };
 
 struct LearningTotals {
@@ -229,9 +232,7 @@ static_assert(sizeof(OpenDecision) == 48);
 
 // Threads must not share a cache line.
 struct alignas(64) Partition {
-#define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_PARTITION(FLITGYM_DECLARE)
-#undef FLITGYM_DECLARE
 };
 
 // The hosts of a partition's terminals: their events, operations and messages, and sums. Empty without a workload.
@@ -259,9 +260,7 @@ struct alignas(64) Partition {
 #define FLITGYM_HOSTS(X) FLITGYM_HOSTS_FIXED(X) FLITGYM_HOSTS_GROWING(X)
 
 struct alignas(64) Hosts {
-#define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_HOSTS(FLITGYM_DECLARE)
-#undef FLITGYM_DECLARE
 };
 
 using Memories = std::vector<Memory>;
@@ -375,9 +374,7 @@ using Memories = std::vector<Memory>;
 // clang-format on
 
 struct State {
-#define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_STATE(FLITGYM_DECLARE)
-#undef FLITGYM_DECLARE
 };
 
 // Time, flags, and sums over all partitions.

@@ -23,11 +23,20 @@ std::map<std::string, double> statistics(const Network& network, const State& st
 
 // Sums over all partitions.
 Window window_sums(const State& state);
-std::vector<u32> histogram_sums(const State& state, std::vector<u32> Partition::* histogram);
-std::vector<SeriesPoint> series_sums(const State& state);
-std::vector<JobTotals> job_sums(const State& state);                                            // [jobs]
-std::vector<u32> host_histogram_sums(const State& state, std::vector<u32> Hosts::* histogram);  // [jobs, bins]
-std::vector<JobPoint> job_series_sums(const State& state);                                      // [intervals, jobs]
+// The same of an array, which may be shorter in some partitions.
+template <class Part, class Entry>
+std::vector<Entry> summed(const State& s, std::vector<Entry> Part::* array) {
+  std::vector<Entry> all;
+  const auto add = [&](const std::vector<Entry>& own) {
+    all.resize(std::max(all.size(), own.size()));
+    for (std::size_t k = 0; k < own.size(); k++) all[k] += own[k];
+  };
+  if constexpr (std::is_same_v<Part, Hosts>) std::ranges::for_each(s.hosts, add, array);
+  else
+    for (u32 k = 0; k <= s.further.size(); k++) add(partition(s, k).*array);
+  return all;
+}
+inline std::vector<JobTotals> job_sums(const State& s) { return summed(s, &Hosts::job_totals); }  // [jobs]
 
 // Cycles up to `until` at which links, or the load or the pattern of all terminals, change after cycle 0.
 std::vector<Cycle> changes(const Network& network, Cycle until);
@@ -47,7 +56,5 @@ inline double packets_missed(const Network& net, const State& s, const Terminal&
   return static_cast<double>(end - blocked_from) / static_cast<double>(net.gap_fixed[entry]) * p.packets_per_round *
          share * (net.on_off ? net.on_off->share_on() : 1);
 }
-
-[[noreturn]] void throw_misrouted(const Network& network, const Packet& packet, u32 terminal);
 
 }  // namespace flitgym

@@ -14,15 +14,12 @@ class TableGuard {
   // Call when a user gets a writable view of the table, which the user may keep. The table is checked before the next
   // cycle.
   void expose(const Network& net, u32 memory);
-  void touch_exposed();  // a user may have written into every exposed table
   // Writes [routers, rows, columns] values. Throws ConfigError and leaves the table unchanged if one is invalid.
   void set(const Network& net, State& s, u32 memory, const float* values);
 
   // Each throws ConfigError with the first bad entry.
   void check_due(const Network& net, const State& s, u64 cycles);  // tables whose check is due within `cycles` cycles
-  void check_exposed(const Network& net, const State& s);
-  void check_all(const Network& net, const State& s);  // checks a state that was loaded
-  void restart(Cycle now);                             // call after such a state has replaced the present one
+  void check_all(const Network& net, const State& s);              // checks a state that was loaded
 
  private:
   struct Table {

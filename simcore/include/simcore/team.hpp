@@ -14,16 +14,14 @@
 
 namespace flitgym {
 
-// More threads than cores gain nothing and use memory. Up to 16 are always allowed, so that tests with several threads
-// work on any machine.
-inline u32 most_threads(u32 wanted) { return std::min(wanted, std::max(16u, std::thread::hardware_concurrency())); }
-
 class Team {
  public:
-  // The team has fewer than `wanted` threads if the machine has fewer cores or the system refuses more threads.
+  // The team has fewer than `wanted` threads if the system refuses more threads, or if the machine has fewer cores. Up
+  // to 16 are always allowed, so that tests with several threads work on any machine.
   explicit Team(u32 wanted) : errors_(wanted) {
     try {
-      for (u32 i = 1; i < most_threads(wanted); i++) threads_.emplace_back([this, i] { serve(i); });
+      const u32 most = std::min(wanted, std::max(16u, std::thread::hardware_concurrency()));
+      for (u32 i = 1; i < most; i++) threads_.emplace_back([this, i] { serve(i); });
     } catch (const std::system_error&) {
     }
   }

@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+// Declares a field of a list such as FLITGYM_STATE (state.hpp).
+#define FLITGYM_DECLARE(type, name) type name{};
+
 namespace flitgym {
 
 using u8 = std::uint8_t;

@@ -7,7 +7,6 @@
 #include "core/partition.hpp"
 #include "core/router_setup.hpp"
 #include "core/traffic_setup.hpp"
-#include "core/wiring.hpp"
 #include "simcore/control.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"
@@ -23,15 +22,12 @@ namespace flitgym {
 // Parameters of another topology's component of the same name are accepted if they have the default value.
 static Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const Network& net) {
   Values own = given;
-  const auto has = [](const RoutingSpec& s, const std::string& key) {
-    const auto own_params = params_of(s);
-    return std::any_of(own_params.begin(), own_params.end(), [&](const ParamSpec& p) { return p.key == key; });
-  };
+  const auto own_params = params_of(spec);
   const auto [first, last] = registry<RoutingSpec>().equal_range(spec.name);
   for (auto at = first; at != last; ++at)
     for (const ParamSpec& p : at->second.params) {
       const auto found = given.find(p.key);
-      if (found == given.end() || has(spec, p.key)) continue;
+      if (found == given.end() || std::ranges::count(own_params, p.key, &ParamSpec::key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
         throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
                           " has no effect on topology '" + net.topology_name + "'" +
@@ -44,27 +40,20 @@ static Values without_defaults_of_others(const RoutingSpec& spec, const Values& 
 
 // Returns the links that fail during the run.
 static std::vector<Outage> wire(const Config& config, Network& net) {
-  check_name<TopologySpec>("topology", config.topology.name);
-  const TopologySpec& spec = noted(registry<TopologySpec>().find(config.topology.name)->second);
+  const auto& spec = named<TopologySpec>("topology", config.topology.name);
   const Params params("topology." + spec.name, spec.params, config.topology.values, config.seed);
   net.config.topology = {spec.name, params.values()};
   Wiring wiring;
   spec.wire(params, wiring);
-  const std::vector<Outage> outages =
-      apply_failures(config.failures, config.seed, wiring, net.failed_link, net.failed_links);
+  const std::vector<Outage> outages = apply_failures(config.failures, config.seed, wiring, net.failed_links);
+  if (!net.failed_links.empty()) net.failed_link = net.failed_links.back();
+  else if (!outages.empty()) net.failed_link = outages.back().name;
   net.damaged = !net.failed_link.empty();
 
   net.topology_name = spec.name;
   net.topology = wiring.data;
-  net.routers = wiring.routers;
-  net.groups = wiring.groups;
-  net.router_group = wiring.router_group;
-  net.router_names = wiring.router_names;
-  net.terminal_names = wiring.terminal_names;
-  net.terminal_number = wiring.terminal_number;
-  net.router_before = wiring.router_before;
+  static_cast<Places&>(net) = wiring;
   lay_out(wiring, net);
-  check_links(net);
 
   std::ostringstream fingerprint;
   fingerprint << spec.name;
@@ -154,9 +143,7 @@ static void choose_routing(const Config& config, const Params& router, Network& 
                       std::to_string(net.class_vcs) + " VCs" + (net.classes ? " of a traffic class" : ""));
   net.router.injection_vcs = injection ? injection : net.class_vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
-  divide_buffers(router, net);
-  keep_sensed(net);
-  keep_islip(net);
+  size_vcs(router, net);
 }
 
 static void choose_workload(const WorkloadSection& section, const std::string& kind, const Params& router,
@@ -240,16 +227,8 @@ Network wired(const Config& config, bool* links_change) {
   return net;
 }
 
-u32 count_terminals(const Config& config) { return wired(config).terminals; }
-
 u32 count_nodes(const Config& config) {
   return make_nodes(Params("workload", workload_params(), config.workload.values, config.seed), wired(config)).count;
-}
-
-u32 count_terminals(const Section& topology) {
-  Config config;
-  config.topology = topology;
-  return count_terminals(config);
 }
 
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <sstream>
 
 #include "core/stage/stage.hpp"
 #include "simcore/graph.hpp"
+#include "simcore/text.hpp"
 
 namespace flitgym {
 
@@ -19,17 +21,11 @@ struct Cable {
 // Splits a list `a, b, c` of names. Throws ConfigError if a name is empty.
 static std::vector<std::string> words(const std::string& key, const std::string& text) {
   std::vector<std::string> out;
-  std::string word;
-  for (const char c : text + ",") {
-    if (c != ',') {
-      if (c != ' ' || !word.empty()) word += c;
-      continue;
-    }
-    while (!word.empty() && word.back() == ' ') word.pop_back();
-    if (word.empty())
+  std::istringstream in(text + ",");
+  for (std::string word; std::getline(in, word, ',');) {
+    out.emplace_back(text::trimmed(word));
+    if (out.back().empty())
       throw ConfigError("failures." + key + ": '" + text + "' has an empty name; leave out the key if nothing fails");
-    out.push_back(word);
-    word.clear();
   }
   return out;
 }
@@ -43,19 +39,12 @@ class FailureReader {
  public:
   FailureReader(const Values& given, const Wiring& w, u64 run_seed)
       : given_(given), w_(w), seed_(failure_seed(given, run_seed)) {
-    const auto& known = failure_params();
-    for (const auto& [key, value] : given) {
-      std::vector<std::string> keys;
-      for (const ParamSpec& p : known) keys.push_back(p.key);
-      if (std::find(keys.begin(), keys.end(), key) == keys.end())
-        throw ConfigError("failures." + key + ": unknown key" + did_you_mean(key, keys) +
-                          "; valid keys: " + join(keys));
-    }
+    check_keys("failures", failure_params(), given);
     for (u32 r = 0; r < w.routers; r++)
       for (u32 p = w.first[r]; p < w.first[r + 1]; p++) {
         worked();
         if (w.kind[p] != PortKind::kLocal && w.kind[p] != PortKind::kGlobal) continue;
-        if (w.peer[p] > p) cables_.push_back({{r, p - w.first[r]}, end_of(w.peer[p])});
+        if (w.peer[p] > p) cables_.push_back({{r, p - w.first[r]}, w.end_of(w.peer[p])});
       }
   }
 
@@ -66,13 +55,12 @@ class FailureReader {
   }
   std::vector<u32> routers() const {
     return chosen("routers", w_.routers, 1,
-                  [&](const std::string& name) { return std::vector<u32>{router("failures.routers", name)}; });
+                  [&](const std::string& name) { return known("router", name, w_.router_names, w_.routers); });
   }
   std::vector<u32> terminals() const {
     const auto n = static_cast<u32>(w_.terminal_port.size());
-    return chosen("terminals", n, 2, [&](const std::string& name) {
-      return std::vector<u32>{known("failures.terminals", "terminal", name, w_.terminal_names, n)};
-    });
+    return chosen("terminals", n, 2,
+                  [&](const std::string& name) { return known("terminal", name, w_.terminal_names, n); });
   }
 
   // Parses LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or LINK@DOWN_NS-UP_NS/PERIOD_NS*COUNT, where LINK may be a fraction of all
@@ -117,7 +105,7 @@ class FailureReader {
     return all;
   }
 
-  std::string name_of(const Cable& c) const { return router_name(c.a.router) + "-" + router_name(c.b.router); }
+  std::string name_of(const Cable& c) const { return w_.router_name(c.a.router) + "-" + w_.router_name(c.b.router); }
 
  private:
   static ConfigError bad_event(const std::string& event) {
@@ -133,29 +121,20 @@ class FailureReader {
     return ns;
   }
 
-  Wiring::End end_of(u32 port) const {
-    const auto r = static_cast<u32>(std::upper_bound(w_.first.begin(), w_.first.end(), port) - w_.first.begin()) - 1;
-    return {r, port - w_.first[r]};
-  }
-  std::string router_name(u32 r) const { return w_.router_names.empty() ? std::to_string(r) : w_.router_names[r]; }
-
   u32 find(const std::string& name, const std::vector<std::string>& names, u32 count) const {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at != names.end()) return static_cast<u32>(at - names.begin());
     if (is_number(name) && std::stoul(name) < count) return static_cast<u32>(std::stoul(name));
     return kNone;
   }
-  u32 known(const std::string& where, const char* what, const std::string& name, const std::vector<std::string>& names,
-            u32 count) const {
+  std::vector<u32> known(const std::string& what, const std::string& name, const std::vector<std::string>& names,
+                         u32 count) const {
     const u32 id = find(name, names, count);
     if (id == kNone)
-      throw ConfigError(where + ": there is no " + what + " '" + name + "'" + did_you_mean(name, names) +
+      throw ConfigError("failures." + what + "s: there is no " + what + " '" + name + "'" + did_you_mean(name, names) +
                         "; valid are numbers from 0 to " + std::to_string(count - 1) +
                         (names.empty() ? "" : " and names"));
-    return id;
-  }
-  u32 router(const std::string& where, const std::string& name) const {
-    return known(where, "router", name, w_.router_names, w_.routers);
+    return {id};
   }
 
   // Formats: "A-B" for every link between two routers, "A-B#2" for the second of them, "A:5" for the link at a port.
@@ -284,15 +263,13 @@ const std::vector<ParamSpec>& failure_params() {
   return specs;
 }
 
-std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring& w, std::string& failed_link,
+std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring& w,
                                    std::vector<std::string>& failed_links) {
   if (failures.empty()) return {};
   const FailureReader reader(failures, w, run_seed);
-  const std::vector<u32> links = reader.links(), routers = reader.routers();
+  const std::vector<u32> links = reader.links(), routers = reader.routers(), terminals = reader.terminals();
   std::vector<u8> gone(w.routers, 0);
   for (const u32 r : routers) gone[r] = 1;
-  std::set<u32> terminals;
-  for (const u32 t : reader.terminals()) terminals.insert(t);
   // before the wiring changes, because the names refer to the original wiring
   const std::vector<Outage> events = reader.outages();
 
@@ -303,10 +280,9 @@ std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring&
   std::vector<u32> kept, numbers, routers_before;
   std::vector<std::string> names;
   for (u32 t = 0; t < w.terminal_port.size(); t++) {
-    const u32 p = w.terminal_port[t];
-    const auto r = static_cast<u32>(std::upper_bound(w.first.begin(), w.first.end(), p) - w.first.begin()) - 1;
+    const u32 p = w.terminal_port[t], r = w.end_of(p).router;
     routers_before.push_back(r);
-    if (terminals.contains(t) || gone[r]) {
+    if (std::ranges::binary_search(terminals, t) || gone[r]) {
       w.kind[p] = PortKind::kUnused;
       w.peer[p] = kNone;
       w.own.erase(p);
@@ -314,7 +290,7 @@ std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring&
     }
     kept.push_back(p);
     numbers.push_back(t);
-    names.push_back(w.terminal_names.empty() ? std::to_string(t) : w.terminal_names[t]);
+    names.push_back(w.terminal_name(t));
   }
   if (kept.size() < 2)
     throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left; traffic needs two");
@@ -328,13 +304,9 @@ std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring&
   std::vector<Outage> outages;
   for (const Outage& outage : events)
     if (w.peer[w.port(outage.a)] != kNone) outages.push_back(outage);  // otherwise it has failed before
-  for (const Outage& outage : outages) failed_link = outage.name;
-  for (const Cable& c : reader.cables())
-    if (gone[c.a.router] || gone[c.b.router]) failed_link = reader.name_of(c);
-  for (const u32 k : links) failed_link = reader.name_of(reader.cables()[k]);
-  std::set<u32> without(links.begin(), links.end());
   for (u32 k = 0; k < reader.cables().size(); k++)
-    if (const Cable& c = reader.cables()[k]; gone[c.a.router] || gone[c.b.router] || without.contains(k))
+    if (const Cable& c = reader.cables()[k];
+        gone[c.a.router] || gone[c.b.router] || std::ranges::binary_search(links, k))
       failed_links.push_back(reader.name_of(c));
   return outages;
 }

@@ -20,12 +20,9 @@ u64 failure_seed(const Values& failures, u64 run_seed);  // throws ConfigError i
 const std::vector<ParamSpec>& failure_params();  // links, routers, terminals, seed, events; for the documentation
 
 // Removes failed parts from the wiring and returns the outages during the run. Throws ConfigError if a link, router or
-// terminal does not exist. `failed_link` becomes the name of a link that is missing or will fail, if there is one.
-// `failed_links` becomes the list of all links that are missing from the start.
-std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring& wiring, std::string& failed_link,
+// terminal does not exist. `failed_links` becomes the list of all links that are missing from the start.
+std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring& wiring,
                                    std::vector<std::string>& failed_links);
-
-u32 count_terminals(const Config& config);  // terminals left in the section `topology`; checks only it and `failures`
 
 // Builds the network's graphs, one for each interval between changes of the links. Throws ConfigError if a graph
 // disconnects terminals.

@@ -6,12 +6,6 @@
 
 namespace flitgym {
 
-inline bool runs(const TrafficSpec& spec, const Network& net) {
-  return spec.topologies.empty() ||
-         std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) != spec.topologies.end();
-}
-inline bool runs(const RoutingSpec& spec, const Network& net) { return routing::runs_on(spec, net); }
-
 // Finds the component of that name for the network. A component that names the topology has priority over one for any
 // topology.
 template <class Spec>
@@ -22,13 +16,13 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
   const Spec* found = nullptr;
   const auto [first, last] = registry<Spec>().equal_range(name);
   for (auto at = first; at != last; ++at) {
-    if (runs(at->second, net) && (!found || found->topologies.empty())) found = &at->second;
+    if (routing::runs_on(at->second, net) && (!found || found->topologies.empty())) found = &at->second;
     accepted.insert(accepted.end(), at->second.topologies.begin(), at->second.topologies.end());
   }
   if (found) return noted(*found);
   for (const auto& [other, spec] : registry<Spec>())
-    if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
-  if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
+    if (routing::runs_on(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
+  if (net.damaged && std::ranges::count(accepted, topology))
     throw ConfigError(kind + "." + name + ": it needs the whole topology '" + topology +
                       "' and cannot route around a failed link, here " + net.failed_link + "; routings that can are " +
                       join(others));

@@ -1,5 +1,8 @@
 #include "simcore/graph.hpp"
 
+#include <set>
+
+#include "simcore/grouped.hpp"
 #include "simcore/topology/mark.hpp"
 
 namespace flitgym {
@@ -48,7 +51,7 @@ struct Neighbors {
   };
   std::vector<u32> first;  // [routers + 1] indices into edges
   std::vector<Edge> edges;
-  float least_ns = std::numeric_limits<float>::max(), most_ns = 0;
+  float least_ns = std::numeric_limits<float>::max();
 };
 
 Neighbors neighbors_of(const Network& net, const Graph& g, bool timed) {
@@ -62,7 +65,6 @@ Neighbors neighbors_of(const Network& net, const Graph& g, bool timed) {
       const u32 port = net.port(r, k), next = net.next_router(port);
       const float ns = timed ? static_cast<float>(hop_ns(net, port)) : 0;
       all.least_ns = std::min(all.least_ns, ns);
-      all.most_ns = std::max(all.most_ns, ns);
       if (seen[next] != kNone && seen[next] >= mine) {
         all.edges[seen[next]].ns = std::min(all.edges[seen[next]].ns, ns);
       } else {
@@ -117,7 +119,7 @@ void time_flights(const Network& net, Graph& g) {
   g.flight_ns.assign(std::size_t{n} * n, std::numeric_limits<float>::max());
   const Neighbors all = neighbors_of(net, g, true);
   std::vector<u8> own(g.hops.empty() ? n : 0);
-  std::vector<u32> by_hops(n), begin(258);
+  std::vector<u32> begin;
   for (u32 to = 0; to < n; to++) {
     if (g.hops.empty())
       for (u32 from = 0; from < n; from++, worked(4))
@@ -125,10 +127,7 @@ void time_flights(const Network& net, Graph& g) {
     const u8* const hops = g.hops.empty() ? own.data() : &g.hops[std::size_t{to} * n];
     float* const flight = &g.flight_ns[std::size_t{to} * n];
     // Routers in the order of their hops, so that nearer routers are done first.
-    std::fill(begin.begin(), begin.end(), 0u);
-    for (u32 from = 0; from < n; from++) begin[hops[from] + 2u]++;
-    for (u32 h = 2; h < begin.size(); h++) begin[h] += begin[h - 1];
-    for (u32 from = 0; from < n; from++) by_hops[begin[hops[from] + 1u]++] = from;  // afterwards h begins at begin[h]
+    const std::vector<u32> by_hops = grouped(kFar + 1u, n, begin, [&](std::size_t from) { return hops[from]; });
     flight[to] = 0;
     float nearest = 0;  // least time of the routers one hop nearer
     for (u32 h = 1; h < kFar && begin[h] < n; h++) {
@@ -173,8 +172,7 @@ void remake(Network& net, Make make) {
 }  // namespace
 
 void need_distances(Network& net) {
-  if (!net.graphs[0]->hops.empty()) return;
-  if (net.topology->closed && !net.damaged) return;
+  if (!net.graphs[0]->hops.empty() || (net.topology->closed && !net.damaged)) return;
   remake(net, [&](Graph& g) { count_hops(net, g); });
 }
 
@@ -182,16 +180,12 @@ void need_flights(Network& net) {
   if (net.graphs[0]->longest_flight_ns > 0) return;
   need_distances(net);
   remake(net, [&](Graph& g) {
-    float least = std::numeric_limits<float>::max(), most = 0;
-    for (u32 p = 0; p < net.router_ports; p++) {
-      if (!net.is_link(p)) continue;
-      const auto ns = static_cast<float>(hop_ns(net, p));
-      least = std::min(least, ns);
-      most = std::max(most, ns);
-    }
-    if (net.routers > kTableRouters && least == most) {
-      g.one_hop_ns = least;
-      g.longest_flight_ns = least * static_cast<float>(g.diameter);
+    std::set<float> times;
+    for (u32 p = 0; p < net.router_ports; p++)
+      if (net.is_link(p)) times.insert(static_cast<float>(hop_ns(net, p)));
+    if (net.routers > kTableRouters && times.size() == 1) {
+      g.one_hop_ns = *times.begin();
+      g.longest_flight_ns = g.one_hop_ns * static_cast<float>(g.diameter);
     } else {
       time_flights(net, g);
     }
@@ -228,9 +222,9 @@ u32 longest_path(const Network& net) {
   return most;
 }
 
-// The most hops of a packet that may take `more` hops beyond a minimal path. When a link fails, the packet may be one
-// hop from its destination and need another whole path. If links fail repeatedly, a packet that has done the hops of
-// the longest path continues on links that never fail (keep_to_lasting_links()).
+// When a link fails, the packet may be one hop from its destination and need another whole path. If links fail
+// repeatedly, a packet that has done the hops of the longest path continues on links that never fail
+// (keep_to_lasting_links()).
 u32 hops_in_all(const Network& net, u32 more) {
   if (net.lasting) return more + longest_path(net) + net.lasting->diameter;
   u32 hops = more;

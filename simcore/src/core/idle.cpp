@@ -1,5 +1,4 @@
-#include "core/idle.hpp"
-
+// Idle cycles of a workload: while all ranks compute, no packet is in the network and no event is due.
 #include "core/hosts/engine.hpp"
 #include "core/partition.hpp"
 #include "core/stage/acknowledgement.hpp"

@@ -15,26 +15,8 @@ namespace flitgym {
 
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
-#ifdef MADV_HUGEPAGE
 static bool huge(std::size_t bytes) { return bytes >= kHugePage / 2; }
-#else
-static bool huge(std::size_t) { return false; }
-#endif
-
 static std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{huge(bytes) ? kHugePage : 64}; }
-
-static void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
-  for (const MemoryShape& other : others)
-    if (other.name == shape.name) throw CoreError("memory '" + shape.name + "' is declared twice");
-  if (shape.stride == 0) shape.stride = shape.columns;
-  if (shape.per != Per::kPacket && shape.fill == 0) return;
-  shape.blank.resize(shape.entry_bytes());
-  with_cell(shape.cell, [&](auto type) {
-    type = static_cast<decltype(type)>(shape.fill);
-    for (std::size_t at = 0; at < shape.blank.size(); at += sizeof type)
-      std::memcpy(&shape.blank[at], &type, sizeof type);
-  });
-}
 
 std::size_t array_bytes(std::size_t bytes) {
 #ifdef __SANITIZE_ADDRESS__
@@ -75,7 +57,16 @@ u32 declare_memory(Network& net, MemoryShape shape) {
                shape.learned ? "the tables of " + routers + ", of " + std::to_string(shape.rows) + " rows each,"
                              : "the memory '" + shape.name + "' of " + routers);
   const u32 id = static_cast<u32>(net.memories.size());
-  complete(net.memories, shape);
+  for (const MemoryShape& other : net.memories)
+    if (other.name == shape.name) throw CoreError("memory '" + shape.name + "' is declared twice");
+  if (shape.per == Per::kPacket || shape.fill != 0) {
+    shape.blank.resize(shape.entry_bytes());
+    with_cell(shape.cell, [&](auto cell) {
+      cell = static_cast<decltype(cell)>(shape.fill);
+      for (std::size_t at = 0; at < shape.blank.size(); at += sizeof cell)
+        std::memcpy(&shape.blank[at], &cell, sizeof cell);
+    });
+  }
   if (shape.per == Per::kPacket) net.packet_memories.push_back(id);
   if (shape.learned && net.table == kNone) net.table = id;
   net.memories.push_back(std::move(shape));

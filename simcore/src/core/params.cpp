@@ -23,31 +23,22 @@ static const char* type_name(Type type) {
 
 // Converts a value to the declared type if nothing is lost (3 to a float, 3.0 to an int).
 static bool convert(Type type, const Value& given, Value& out) {
-  const auto* b = std::get_if<bool>(&given);
   const auto* i = std::get_if<i64>(&given);
   const auto* d = std::get_if<double>(&given);
+  const auto* items = std::get_if<std::vector<double>>(&given);
+  const auto whole = [](double x) { return x == std::floor(x); };
+  out = given;
   switch (type) {
-    case Type::kBool:
-      if (b) out = *b;
-      return b;
+    case Type::kBool: return std::holds_alternative<bool>(given);
     case Type::kInt:
-      if (i) out = *i;
-      else if (d && *d == std::floor(*d) && std::abs(*d) < 9e15) out = static_cast<i64>(*d);
-      else return false;
-      return true;
+      if (d && whole(*d) && std::abs(*d) < 9e15) out = static_cast<i64>(*d);
+      return std::holds_alternative<i64>(out);
     case Type::kFloat:
-      if (d) out = *d;
-      else if (i) out = static_cast<double>(*i);
-      else return false;
-      return true;
-    case Type::kString: out = given; return std::holds_alternative<std::string>(given);
-    case Type::kList:
-    case Type::kIntList:
-      out = given;
-      if (const auto* items = std::get_if<std::vector<double>>(&given))
-        return type == Type::kList ||
-               std::all_of(items->begin(), items->end(), [](double x) { return x == std::floor(x); });
-      return false;
+      if (i) out = static_cast<double>(*i);
+      return std::holds_alternative<double>(out);
+    case Type::kString: return std::holds_alternative<std::string>(given);
+    case Type::kList: return items;
+    case Type::kIntList: return items && std::ranges::all_of(*items, whole);
   }
   return false;
 }
@@ -111,15 +102,18 @@ ParamSpec integer_list(std::string key, std::vector<double> fallback, double min
   return {std::move(key), Type::kIntList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
 }
 
-Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given, u64 run_seed)
-    : run_seed_(run_seed) {
+void check_keys(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given) {
   std::vector<std::string> valid;
   for (const ParamSpec& spec : specs) valid.push_back(spec.key);
   for (const auto& [key, value] : given)
-    if (std::find(valid.begin(), valid.end(), key) == valid.end())
+    if (!std::ranges::count(valid, key))
       throw ConfigError(where + "." + key + ": unknown key" + did_you_mean(key, valid) +
                         "; valid keys: " + join(valid));
+}
 
+Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given, u64 run_seed)
+    : run_seed_(run_seed) {
+  check_keys(where, specs, given);
   for (const ParamSpec& spec : specs) {
     const std::string name = where + "." + spec.key;
     Value value = spec.fallback;
@@ -138,7 +132,7 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
       for (double x : std::get<std::vector<double>>(value)) check(x);
     if (spec.type == Type::kString && !spec.choices.empty()) {
       const std::string& word = std::get<std::string>(value);
-      if (std::find(spec.choices.begin(), spec.choices.end(), word) == spec.choices.end())
+      if (!std::ranges::count(spec.choices, word))
         throw ConfigError(name + ": unknown value '" + shown(value) + "'" + did_you_mean(word, spec.choices) +
                           "; valid values: " + join(spec.choices));
     }
@@ -148,10 +142,9 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
 
 template <class T>
 const T& Params::get(const std::string& key) const {
-  const auto found = values_.find(key);
-  const T* value = found == values_.end() ? nullptr : std::get_if<T>(&found->second);
-  if (!value) throw CoreError("parameter '" + key + "' was read with another type than declared");
-  return *value;
+  const T* const found = std::get_if<T>(&value(key));
+  if (!found) throw CoreError("parameter '" + key + "' was read with another type than declared");
+  return *found;
 }
 
 bool Params::boolean(const std::string& key) const { return get<bool>(key); }

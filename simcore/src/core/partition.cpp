@@ -207,15 +207,6 @@ u64 packets_provided(const Network& net) {
   return sum;
 }
 
-static void grow_pool(const Network& net, State& s, std::size_t packets) {
-  s.packets.resize(packets);
-  s.next.resize(packets, kNone);
-  if (net.learns) s.details.resize(packets);
-  if (net.workload) s.payloads.resize(packets);
-  if (net.workload && net.workload->shares_nics()) s.packet_ranks.resize(packets);
-  for (const u32 k : net.packet_memories) s.memory[k].resize(packets * net.memories[k].blank.size());
-}
-
 void provide_packets(const Network& net, State& s) {
   const u32 parts = net.partitions();
   for (u32 k = 0; k < parts; k++) {
@@ -232,9 +223,14 @@ void provide_packets(const Network& net, State& s) {
       spare.erase(spare.end() - some, spare.end());
     }
     if (free.size() >= need) continue;
-    const std::size_t had = s.packets.size(), more = need - free.size();
-    grow_pool(net, s, had + more);
-    for (std::size_t n = 0; n < more; n++) free.push_back(static_cast<u32>(had + n));
+    const std::size_t had = s.packets.size(), packets = had + need - free.size();
+    s.packets.resize(packets);
+    s.next.resize(packets, kNone);
+    if (net.learns) s.details.resize(packets);
+    if (net.workload) s.payloads.resize(packets);
+    if (net.workload && net.workload->shares_nics()) s.packet_ranks.resize(packets);
+    for (const u32 m : net.packet_memories) s.memory[m].resize(packets * net.memories[m].blank.size());
+    for (std::size_t id = had; id < packets; id++) free.push_back(static_cast<u32>(id));
   }
 }
 

@@ -28,6 +28,10 @@ u64 packets_provided(const Network& net);  // for the first window of all; 0 wit
 void hand_over(const Network& net, State& s, Cycle from, Cycle until, u32 first, u32 end);
 void forget_sent(const Network& net, State& s);
 
+// Moves time forward to the next event, at most to `until`, if the network is idle until then. The state is the same as
+// after stepping through these cycles. Only with a workload (idle.cpp).
+void skip_idle(const Network& net, State& s, Cycle until);
+
 // The first cycle after `now` that all partitions must reach together: the end of a window or a change of links.
 Cycle window_end(const Network& net, const State& s, Cycle now);
 

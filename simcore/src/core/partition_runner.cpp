@@ -5,7 +5,6 @@
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
 #include "core/hosts/scheduler.hpp"
-#include "core/idle.hpp"
 #include "core/partition.hpp"
 
 namespace flitgym {
@@ -15,18 +14,6 @@ static void skip_idle_cycles(const Network& net, State& s, Shares& shares, Cycle
   const Cycle before = s.part.totals.now;
   skip_idle(net, s, until);
   shares.skip(s.part.totals.now - before);
-}
-
-static void run_cycles(const Network& net, State& s, Workspace& workspace, const Threads* threads, Shares& shares,
-                       Cycle until) {
-  while (s.part.totals.now < until) {
-    {
-      const Uninterrupted whole;
-      step(net, s, workspace, threads);
-    }
-    if (net.workload) skip_idle_cycles(net, s, shares, until);
-    worked(32 + totals(s).flits_in_network);
-  }
 }
 
 u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspace, u32 wanted) {
@@ -61,9 +48,15 @@ void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u3
   if (net.together || !s.watched.empty()) {
     while (s.part.totals.now < until) {
       const Threads* const sharing = threads_of(net, s, workspace, threads);
-      const Cycle left = until - s.part.totals.now;
-      run_cycles(net, s, workspace, sharing, shares_,
-                 s.part.totals.now + (sharing ? std::min(left, Shares::kInterval) : left));
+      const Cycle end = sharing ? std::min(until, s.part.totals.now + Shares::kInterval) : until;
+      while (s.part.totals.now < end) {
+        {
+          const Uninterrupted whole;
+          step(net, s, workspace, sharing);
+        }
+        if (net.workload) skip_idle_cycles(net, s, shares_, end);
+        worked(32 + totals(s).flits_in_network);
+      }
     }
     return;
   }

@@ -10,15 +10,12 @@ namespace flitgym::workload {
 
 namespace {
 
-std::string rank_text(u32 rank) { return rank == kAnySource ? "any rank" : "rank " + std::to_string(rank); }
-std::string tag_text(i32 tag) { return tag == kAnyTag ? "any tag" : "tag " + std::to_string(tag); }
-std::string bytes_text(u64 bytes) { return std::to_string(bytes) + " B"; }
-
 // "send to rank 3, 8 B, tag 0"
 std::string text(const Op& op) {
   if (op.kind == OpKind::kCalc) return "calc " + std::to_string(op.size) + " ns";
-  return (op.kind == OpKind::kSend ? "send to " : "receive from ") + rank_text(op.peer) + ", " + bytes_text(op.size) +
-         ", " + tag_text(op.tag);
+  return std::string(op.kind == OpKind::kSend ? "send to " : "receive from ") +
+         (op.peer == kAnySource ? "any rank" : "rank " + std::to_string(op.peer)) + ", " + std::to_string(op.size) +
+         " B, " + (op.tag == kAnyTag ? "any tag" : "tag " + std::to_string(op.tag));
 }
 
 // Sends minus receives of one (source, destination, tag). The other fields are an example for the message.

@@ -4,10 +4,6 @@
 
 namespace flitgym::routing {
 
-static bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
-  return std::any_of(specs.begin(), specs.end(), [&](const ParamSpec& p) { return p.key == key; });
-}
-
 static std::string widest(const Network& net) {
   std::string own, any;
   const auto look = [&](const auto& specs) {
@@ -94,7 +90,7 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   Values values;
   for (const ParamSpec& p : relation_params()) {
     if (p.key == "relation") continue;
-    if (takes(relation.params, p.key)) values[p.key] = params.value(p.key);
+    if (std::ranges::count(relation.params, p.key, &ParamSpec::key)) values[p.key] = params.value(p.key);
     else if (params.value(p.key) != p.fallback)
       throw ConfigError(key + "." + p.key + ": " + to_string(params.value(p.key)) + " has no effect with relation=" +
                         name + " on topology '" + net.topology_name + "'; leave it out");

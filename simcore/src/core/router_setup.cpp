@@ -250,7 +250,7 @@ void size_router(const Params& params, Network& net) {
   check_watchdog(params, net);
 }
 
-void divide_buffers(const Params& params, Network& net) {
+static void divide_buffers(const Params& params, Network& net) {
   const u64 total = params.count("buffer_total"), in = params.count("input_buffer_flits"),
             out = params.count("output_buffer_flits"), share = total / net.vcs;
   if (total == 0) return;
@@ -268,8 +268,9 @@ void divide_buffers(const Params& params, Network& net) {
   net.router.output_depth = static_cast<u32>(output);
 }
 
-// Not kept if a sum could exceed the 16 bits of a cell; decisions then add up the values themselves.
-void keep_sensed(Network& net) {
+// Declares the array in which grants and credits keep the occupancies that the routing senses. Not kept if a sum could
+// exceed the 16 bits of a cell; decisions then add up the values themselves.
+static void keep_sensed(Network& net) {
   const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
   if (net.routing_facts.senses == Occupancy::kNothing || most > Sensed::kMost) return;
   Sensed& sensed = net.sensed;
@@ -286,7 +287,7 @@ void keep_sensed(Network& net) {
                          .highest = static_cast<double>(most)});
 }
 
-void keep_islip(Network& net) {
+static void keep_islip(Network& net) {
   if (net.router.arbiter != Arbiter::kIslip) return;
   const u32 slots = waiting_credits(net);
   if (slots > 65535)
@@ -298,6 +299,12 @@ void keep_islip(Network& net) {
             .per = Per::kPort,
             .columns = IslipPort::columns(net.vcs, slots),
             .highest = 65535});
+}
+
+void size_vcs(const Params& router, Network& net) {
+  divide_buffers(router, net);
+  keep_sensed(net);
+  keep_islip(net);
 }
 
 u32 flits_of(const std::string& size_key, u32 bytes, const Network& net) {

@@ -1,23 +1,22 @@
-// Parts of build() that set up a router from its parameters and check that packets fit it.
+// Parts of build() that set up channels and routers, and check that packets fit them.
 #pragma once
 
 #include "simcore/registry.hpp"
 
 namespace flitgym {
 
+// Routers, ports, terminals and their ids (wiring.cpp). Throws CoreError if a link does not lead back to its start.
+void lay_out(const Wiring&, Network&);
+
+// Converts physical times to cycles (timing.cpp). Throws ConfigError for a rounding error above 1 %.
+void time_channels(const Params& router, Network&);
+
 // Sets buffers, crossbar, arbiter and credits from `router.*`; call after time_channels().
 void size_router(const Params& router, Network&);
 
-// Divides router.buffer_total among the VCs of a port; call after the number of VCs is known. VCs have equal buffers,
-// so fewer flits than a port has VCs remain unused.
-void divide_buffers(const Params& router, Network&);
-
-// Declares the array in which grants and credits keep the occupancies that the routing senses; call after the routing
-// and its VCs are known.
-void keep_sensed(Network&);
-
-// Declares the pointers of the arbiter kIslip; call after the number of VCs is known.
-void keep_islip(Network&);
+// Call after the routing and its number of VCs are known. Divides router.buffer_total equally among the VCs of a port,
+// so fewer flits than a port has VCs remain unused. Declares the memory of the switch allocation.
+void size_vcs(const Params& router, Network&);
 
 // Flits of a packet of `bytes`, at least one. `size_key` is the parameter that sets its size. Throws ConfigError if the
 // packet has too many.

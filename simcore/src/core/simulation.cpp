@@ -5,7 +5,7 @@
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
 #include "core/hosts/scheduler.hpp"
-#include "core/idle.hpp"
+#include "core/partition.hpp"
 #include "core/partition_runner.hpp"
 #include "core/stage/stage.hpp"
 #include "simcore/learning.hpp"
@@ -17,7 +17,8 @@ Simulation::Simulation(const Config& config, const KeepGoing& keep_going)
     : Simulation(build(config, keep_going), keep_going) {}
 
 Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& keep_going)
-    : network_(std::move(network)), tables_(*network_) {
+    : network_(std::move(network)), demand_(std::make_unique<learning::DemandArea>()),
+      partition_runner_(std::make_unique<PartitionRunner>()), tables_(*network_) {
   const LimitScope scope(keep_going);
   set_threads(network_->config.threads);
   initialise(*network_, state_);
@@ -25,9 +26,10 @@ Simulation::Simulation(std::shared_ptr<const Network> network, const KeepGoing& 
 }
 
 Simulation::Simulation(const Simulation& other)
-    : network_(other.network_), state_(other.state_), workspace_(other.workspace_), threads_(other.threads_),
-      watchdog_(other.watchdog_), tables_(other.tables_), broken_(other.broken_) {
-  tables_.touch_exposed();
+    : network_(other.network_), state_(other.state_), workspace_(other.workspace_),
+      demand_(std::make_unique<learning::DemandArea>()), threads_(other.threads_),
+      partition_runner_(std::make_unique<PartitionRunner>()), watchdog_(other.watchdog_), tables_(other.tables_),
+      broken_(other.broken_) {
   prepare(*network_, workspace_);
   if (network_->seam) own_rows(*network_, workspace_.batch);
 }
@@ -42,7 +44,8 @@ void Simulation::whole_or_broken(Work work) {
     work();
   } catch (const CoreError& error) {
     broken_ = error.what();
-    tables_.check_exposed(*network_, state_);  // throws with the table entry that caused the error, if there is one
+    tables_.check_due(*network_, state_,
+                      kEndOfTime);  // throws with the table entry that caused the error, if there is one
     throw;
   } catch (const ConfigError& error) {
     broken_ = error.what();
@@ -77,10 +80,7 @@ void Simulation::show_progress() {
   progress_.blocks_done.store(host_totals(state_).blocks_done, std::memory_order_relaxed);
 }
 
-const std::vector<double>& Simulation::accrued_delay() {
-  if (!demand_) demand_ = std::make_unique<learning::DemandArea>();
-  return demand_->accrued(*network_, state_);
-}
+const std::vector<double>& Simulation::accrued_delay() { return demand_->accrued(*network_, state_); }
 
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   ready(cycles);
@@ -100,7 +100,7 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
     const u64 until = std::min(end, state_.part.totals.now + stride);
     whole_or_broken([&] {
       if (network_->partitions() > 1)
-        return partition_runner().run(*network_, state_, workspace_, threads_, static_cast<Cycle>(until));
+        return partition_runner_->run(*network_, state_, workspace_, threads_, static_cast<Cycle>(until));
       while (state_.part.totals.now < until) {
         step(*network_, state_, workspace_);
         if (network_->workload) skip_idle(*network_, state_, static_cast<Cycle>(until));
@@ -115,11 +115,6 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
     if (keep_going) keep_going();
     watchdog_.check(*network_, state_);
   }
-}
-
-PartitionRunner& Simulation::partition_runner() {
-  if (!partition_runner_) partition_runner_ = std::make_unique<PartitionRunner>();
-  return *partition_runner_;
 }
 
 void Simulation::set_threads(u32 threads) {
@@ -137,7 +132,7 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
     // Only the hosts are simulated. Their events are processed in strides of 1 us, so that Ctrl-C works.
     const u64 launch = net.workload->scheduler.launch_ps, stride = launch ? std::min<u64>(launch, 1000000) : 1000000;
     const LimitScope scope(keep_going);
-    Frame f(net, state_, workspace_, state_.part.totals.now);
+    Frame f{net, state_, workspace_, state_.part.totals.now};
     while (workload::next_host_event(state_) <= until && !workload_finished()) {
       whole_or_broken([&] {
         workload::host_events(f, std::min(until, workload::next_host_event(state_) + stride));
@@ -212,7 +207,7 @@ u32 Simulation::collect() {
     if (network_->partitions() == 1) return flitgym::collect(*network_, state_, workspace_);
     const Uninterrupted whole;
     flitgym::collect(*network_, state_, workspace_,
-                     partition_runner().threads_of(*network_, state_, workspace_, threads_));
+                     partition_runner_->threads_of(*network_, state_, workspace_, threads_));
   });
   return decisions_asked(*network_, workspace_.batch);
 }
@@ -224,9 +219,8 @@ void Simulation::apply(const u32* choices, std::size_t count, const float* log_p
   whole_or_broken([&] { decide(*network_, state_, workspace_.batch, choices, log_probability); });
   workspace_.at_routing = false;
   whole_or_broken([&] {
-    if (network_->partitions() == 1) return flitgym::apply(*network_, state_, workspace_);
     flitgym::apply(*network_, state_, workspace_,
-                   partition_runner().threads_of(*network_, state_, workspace_, threads_));
+                   partition_runner_->threads_of(*network_, state_, workspace_, threads_));
   });
   watchdog_.check(*network_, state_);
 }
@@ -256,7 +250,5 @@ void Simulation::watch(u32 terminal, u32 sequence) {
   state_.watched.push_back(terminal);
   state_.watched.push_back(sequence);
 }
-
-void Simulation::check_conservation() const { flitgym::check_conservation(*network_, state_); }
 
 }  // namespace flitgym

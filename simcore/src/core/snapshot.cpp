@@ -45,9 +45,7 @@ void visit(Visitor& v, T& x) {
   } else if constexpr (std::is_same_v<Own, Acknowledgements>) {
     FLITGYM_ACKNOWLEDGEMENTS(FLITGYM_VISIT)
 #undef FLITGYM_VISIT
-  } else if constexpr (std::is_same_v<Own, std::vector<Partition>> || std::is_same_v<Own, std::vector<Hosts>> ||
-                       std::is_same_v<Own, std::vector<Flows>> || std::is_same_v<Own, std::vector<Acknowledgements>> ||
-                       std::is_same_v<Own, Memories>) {
+  } else if constexpr (requires { requires !std::is_trivially_copyable_v<typename Own::value_type>; }) {
     for (auto& one : x) visit(v, one);
   } else {
     v.field(x);
@@ -251,18 +249,8 @@ void Simulation::restore(const std::string& bytes) {
     throw ConfigError("restore(): the snapshot is damaged; its hash does not match its contents");
 
   // The hash detects accidental damage. Contents with a correct hash are trusted, apart from their sizes and sums.
-  State fresh;
-  fresh.memory.resize(state_.memory.size());
-  fresh.further.resize(state_.further.size());
-  fresh.hosts.resize(state_.hosts.size());
-  fresh.flows.resize(state_.flows.size());
-  fresh.acknowledgements.resize(state_.acknowledgements.size());
-  const u32 parts = network_->partitions();
-  for (u32 k = 0; k < parts; k++) {  // sets the number of lines; their contents are read below
-    partition(fresh, k).flit_lines = partition(state_, k).flit_lines;
-    partition(fresh, k).credit_lines = partition(state_, k).credit_lines;
-    partition(fresh, k).feedback_lines = partition(state_, k).feedback_lines;
-  }
+  State fresh = state_;                           // with the numbers of partitions and lines
+  fresh.memory = Memories(state_.memory.size());  // dense
 #define FLITGYM_READ(type, name) visit(r, fresh.name);
   FLITGYM_STATE(FLITGYM_READ)
 #undef FLITGYM_READ
@@ -280,7 +268,7 @@ void Simulation::restore(const std::string& bytes) {
     throw ConfigError(std::string("restore(): the snapshot is inconsistent: ") + error.what());
   }
   tables_.check_all(*network_, fresh);
-  for (u32 k = 0; k < parts; k++) {
+  for (u32 k = 0; k < network_->partitions(); k++) {
     forget_delivered(partition(fresh, k).flit_lines);
     forget_delivered(partition(fresh, k).credit_lines);
     forget_delivered(partition(fresh, k).feedback_lines);
@@ -296,8 +284,7 @@ void Simulation::restore(const std::string& bytes) {
   workspace_.batch.count = workspace_.batch.decisions.count = 0;
   workspace_.routes.clear();
   workspace_.verify_choices = true;
-  watchdog_.restart(state_);
-  tables_.restart(state_.part.totals.now);
+  watchdog_ = {};
   show_progress();
 }
 

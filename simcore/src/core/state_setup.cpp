@@ -114,7 +114,7 @@ void initialise(const Network& net, State& s) {
   for (u32 k = 0; k < net.memories.size(); k++) fill_memory(net, s, k);
   Workspace workspace;
   for (u32 k = 0; k < net.partitions(); k++) {
-    Frame frame(net, s, workspace, 0, k);
+    Frame frame{net, s, workspace, 0, k};
     start_sources(frame);
   }
   if (net.workload) workload::start_workload(net, s);

@@ -78,70 +78,6 @@ Window window_sums(const State& s) {
   return w;
 }
 
-std::vector<u32> histogram_sums(const State& s, std::vector<u32> Partition::* histogram) {
-  std::vector<u32> sums = s.part.*histogram;
-  for (const Partition& other : s.further)
-    for (std::size_t bin = 0; bin < sums.size(); bin++) sums[bin] += (other.*histogram)[bin];
-  return sums;
-}
-
-std::vector<SeriesPoint> series_sums(const State& s) {
-  std::vector<SeriesPoint> sums = s.part.series;
-  for (const Partition& other : s.further) {
-    if (other.series.size() > sums.size()) sums.resize(other.series.size());
-    for (std::size_t k = 0; k < other.series.size(); k++) {
-      const SeriesPoint& x = other.series[k];
-      sums[k].packets += x.packets, sums[k].flits += x.flits, sums[k].hops += x.hops, sums[k].latency += x.latency;
-    }
-  }
-  return sums;
-}
-
-std::vector<JobTotals> job_sums(const State& s) {
-  std::vector<JobTotals> sums;
-  for (const Hosts& hosts : s.hosts) {
-    if (sums.empty()) {
-      sums = hosts.job_totals;
-      continue;
-    }
-    for (std::size_t j = 0; j < sums.size(); j++) {
-      JobTotals& sum = sums[j];
-      const JobTotals& o = hosts.job_totals[j];
-      sum.messages_sent += o.messages_sent, sum.messages_received += o.messages_received;
-      sum.bytes_sent += o.bytes_sent, sum.bytes_received += o.bytes_received;
-      sum.packets += o.packets, sum.flits += o.flits, sum.hops += o.hops, sum.nonminimal += o.nonminimal;
-      sum.latency += o.latency, sum.latency_max = std::max(sum.latency_max, o.latency_max);
-      sum.message_latency += o.message_latency;
-      sum.message_latency_max = std::max(sum.message_latency_max, o.message_latency_max);
-      sum.finished = std::max(sum.finished, o.finished);
-      sum.ranks_done += o.ranks_done;
-    }
-  }
-  return sums;
-}
-
-std::vector<u32> host_histogram_sums(const State& s, std::vector<u32> Hosts::* histogram) {
-  std::vector<u32> sums;
-  for (const Hosts& hosts : s.hosts) {
-    sums.resize((hosts.*histogram).size());
-    for (std::size_t bin = 0; bin < sums.size(); bin++) sums[bin] += (hosts.*histogram)[bin];
-  }
-  return sums;
-}
-
-std::vector<JobPoint> job_series_sums(const State& s) {
-  std::vector<JobPoint> sums;
-  for (const Hosts& hosts : s.hosts) {
-    if (hosts.job_series.size() > sums.size()) sums.resize(hosts.job_series.size());
-    for (std::size_t k = 0; k < hosts.job_series.size(); k++) {
-      const JobPoint& x = hosts.job_series[k];
-      sums[k].packets += x.packets, sums[k].bytes_received += x.bytes_received, sums[k].bytes_sent += x.bytes_sent;
-      sums[k].hops += x.hops, sums[k].latency += x.latency;
-    }
-  }
-  return sums;
-}
-
 void begin_window(const Network& net, State& s) {
   for (u32 k = 0; k <= s.further.size(); k++) {
     Partition& part = partition(s, k);
@@ -153,10 +89,8 @@ void begin_window(const Network& net, State& s) {
   }
   for (Acknowledgements& own : s.acknowledgements) own.totals = ControlTotals{};
   if (net.classes) clear_class_sums(net, s);
-  std::fill(s.job_flits.begin(), s.job_flits.end(), 0);
-  std::fill(s.job_stall.begin(), s.job_stall.end(), 0);
-  std::fill(s.wait_blame.begin(), s.wait_blame.end(), 0);
-  std::fill(s.stall_blame.begin(), s.stall_blame.end(), 0);
+  for (auto* counts : {&s.job_flits, &s.job_stall, &s.wait_blame}) std::ranges::fill(*counts, 0);
+  std::ranges::fill(s.stall_blame, 0);
   for (ChannelAccount& account : s.job_channels) account.sending_until = 0;
   for (Port& o : s.ports) {
     if (net.keeps_flits) o.flits_before += static_cast<u32>(o.flits);
@@ -226,9 +160,8 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["nonminimal_fraction"] = w.delivered ? count(w.nonminimal) / delivered : 0;
   out["offered_load"] = mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
   out["accepted_load"] = flit_times > 0 ? count(w.flits) / flit_times : 0;
-  latency(out, "network_latency", histogram_sums(s, &Partition::histogram_nic), w.latency_nic, w.max_nic, w.delivered,
-          ns);
-  latency(out, "generation_latency", histogram_sums(s, &Partition::histogram_generation), w.latency_generation,
+  latency(out, "network_latency", summed(s, &Partition::histogram_nic), w.latency_nic, w.max_nic, w.delivered, ns);
+  latency(out, "generation_latency", summed(s, &Partition::histogram_generation), w.latency_generation,
           w.max_generation, w.delivered, ns);
   for (const char* suffix : {"_mean_ns", "_p50_ns", "_p95_ns", "_p99_ns", "_max_ns"})
     out[std::string("packet_latency") + suffix] =
@@ -236,12 +169,6 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["histogram_relative_error"] = kHistogramError;
   if (net.control) report_control(net, s, out);
   return out;
-}
-
-void throw_misrouted(const Network& net, const Packet& packet, u32 terminal) {
-  throw CoreError("routing." + net.routing_name + " delivered packet " + std::to_string(packet.sequence) +
-                  " of terminal " + std::to_string(packet.source) + " to terminal " + std::to_string(terminal) +
-                  " instead of " + std::to_string(packet.destination));
 }
 
 }  // namespace flitgym

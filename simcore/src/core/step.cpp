@@ -31,10 +31,6 @@ static void receive(Frame& f) {
   if (f.net.learns) feedback(f);
 }
 
-static void hosts(Frame& f) {
-  if (f.net.workload) workload::host_events(f, u64{f.now} * f.net.workload->cycle_ps);
-}
-
 static void send(Frame& f) {
   if (f.net.control) control::returned(f);
   injection(f);
@@ -46,7 +42,7 @@ static void send(Frame& f) {
 static void first_half(Frame& f) {
   if (!f.w.at_hosts) receive(f);
   f.w.at_hosts = true;  // if the hosts are interrupted, the next call continues the cycle here
-  hosts(f);
+  if (f.net.workload) workload::host_events(f, u64{f.now} * f.net.workload->cycle_ps);
   f.w.at_hosts = false;
   send(f);
 }
@@ -80,7 +76,7 @@ static void request(const Network& net, State& s, Workspace& w, const Threads* t
   begin_cycle(net, s, w);
   share(net, w, threads, [&](Workspace& own, u32 first, u32 end) {
     for (u32 k = first; k < end; k++) {
-      Frame f(net, s, own, s.part.totals.now, k);
+      Frame f{net, s, own, s.part.totals.now, k};
       first_half(f);
     }
   });
@@ -98,7 +94,7 @@ static void finish_partitions(const Network& net, State& s, Workspace& own, cons
   for (u32 k = first; k < end; k++) {
     const u32 begin = next;
     while (next < b.count && net.partition_of(b.router[next]) == k) next++;
-    Frame f(net, s, own, now, k);
+    Frame f{net, s, own, now, k};
     finish(f, b, begin, next);
   }
 }
@@ -113,7 +109,7 @@ void begin_cycle(const Network& net, State& s, Workspace& w) {
   if (const u32 next = s.part.totals.epoch + 1; next < net.graphs.size() && passed(net.graphs[next]->from, now))
       [[unlikely]]
     for (u32 k = 0; k < net.partitions(); k++) {
-      Frame f(net, s, w, now, k);
+      Frame f{net, s, w, now, k};
       change_graph(f);
     }
   if (net.partitions() > 1 && now % net.lookahead == 0) provide_packets(net, s);
@@ -121,7 +117,7 @@ void begin_cycle(const Network& net, State& s, Workspace& w) {
 
 void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
   for (Cycle now = partition(s, k).totals.now; now != until; now++) {
-    Frame f(net, s, w, now, k);
+    Frame f{net, s, w, now, k};
     w.routes.clear();
     first_half(f);
     route_requests(f);
@@ -142,7 +138,7 @@ void collect(const Network& net, State& s, Workspace& w, const Threads* threads)
       }
   } else {
     if (!w.at_hosts) begin_cycle(net, s, w);
-    Frame f(net, s, w, s.part.totals.now);
+    Frame f{net, s, w, s.part.totals.now};
     first_half(f);
     workload::schedule(net, s);
   }
@@ -151,7 +147,7 @@ void collect(const Network& net, State& s, Workspace& w, const Threads* threads)
 }
 
 void resume(const Network& net, State& s, Workspace& w) {
-  Frame f(net, s, w, s.part.totals.now);
+  Frame f{net, s, w, s.part.totals.now};
   route_requests(f);
   ask_outside(net, s, w.batch);
   s.part.totals.collected = 1;
@@ -160,9 +156,9 @@ void resume(const Network& net, State& s, Workspace& w) {
 void apply(const Network& net, State& s, Workspace& w, const Threads* threads) {
   const Cycle now = s.part.totals.now;
   const Batch& b = w.batch;
-  check(Frame(net, s, w, now));
+  check(Frame{net, s, w, now});
   if (net.partitions() == 1) {
-    Frame f(net, s, w, now);
+    Frame f{net, s, w, now};
     finish(f, b, 0, b.count);
   } else {
     share(net, w, threads,
@@ -178,7 +174,7 @@ static void step_on(const Network& net, State& s, Workspace& w, const Threads& t
   const Cycle now = s.part.totals.now;
   request(net, s, w, &threads);
   threads.share([&](Workspace& own, u32, u32) {
-    Frame f(net, s, own, now);
+    Frame f{net, s, own, now};
     route_requests(f);
     decide(net, s, own.batch);
     check(f);

@@ -85,10 +85,6 @@ void TableGuard::expose(const Network& net, u32 memory) {
   tables_[memory].exposed = tables_[memory].touched = true;
 }
 
-void TableGuard::touch_exposed() {
-  for (Table& table : tables_) table.touched = table.exposed;
-}
-
 void TableGuard::set(const Network& net, State& s, u32 memory, const float* values) {
   const MemoryShape& t = net.memories[memory];
   State given;
@@ -113,18 +109,9 @@ void TableGuard::check_due(const Network& net, const State& s, u64 cycles) {
   }
 }
 
-void TableGuard::check_exposed(const Network& net, const State& s) {
-  for (u32 k = 0; k < tables_.size(); k++)
-    if (tables_[k].exposed) check(net, s, k);
-}
-
 void TableGuard::check_all(const Network& net, const State& s) {
   for (u32 k = 0; k < tables_.size(); k++)
     if (net.memories[k].learned) verify_table(net, k, s.memory[k], used(net, k));
-}
-
-void TableGuard::restart(Cycle now) {
-  for (Table& table : tables_) table.checked_at = now;
 }
 
 }  // namespace flitgym

@@ -2,39 +2,13 @@
 #include <cmath>
 #include <tuple>
 
-#include "core/wiring.hpp"
+#include "core/router_setup.hpp"
 
 namespace flitgym {
 
 namespace {
 
 constexpr double kMaxRoundingError = 0.01;
-
-// Converts physical times in ns to cycles and records the rounding error. An error of a bandwidth above 1 % is refused.
-// A latency may differ by half a cycle, but a delay does not become 0.
-class Clock {
- public:
-  Clock(double cycle_ns, std::vector<Rounding>& report) : cycle_ns_(cycle_ns), report_(report) {}
-
-  u32 cycles(const std::string& quantity, double ns, u32 least, bool bandwidth = false) {
-    const double exact = ns / cycle_ns_;
-    const u32 rounded = std::max(least, static_cast<u32>(std::lround(std::min(exact, 4e9))));
-    const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
-    report_.push_back({quantity, ns, rounded, error});
-    const bool near = !bandwidth && rounded > 0 && std::abs(rounded - exact) <= 0.5 + 1e-9;
-    if ((std::abs(error) > kMaxRoundingError && !near) || (ns == 0 && least > 0))
-      throw ConfigError("router.cycle_ns: with " + to_string(Value{cycle_ns_}) + " ns, " + quantity + " = " +
-                        to_string(Value{ns}) + " ns becomes " + std::to_string(rounded) +
-                        " cycles = " + to_string(Value{rounded * cycle_ns_}) + " ns, an error above " +
-                        (bandwidth ? "1 %" : "half a cycle") + "; choose a cycle length that nearly divides " +
-                        quantity);
-    return rounded;
-  }
-
- private:
-  double cycle_ns_;
-  std::vector<Rounding>& report_;
-};
 
 // Returns the delay line of a delay, creating it for a new delay.
 u16 line_of(Network& net, u32 cycles) {
@@ -54,69 +28,84 @@ struct LinkCycles {
   u32 hop = 1, nic_hop = 1, flit = 1, credit = 1, nic_credit = 1;
 };
 
-// Computes them from the parameters of the router model and, if given, the link's own latency and bandwidth.
-class LinkClock {
+// Converts physical times in ns to cycles and records the rounding error. An error of a bandwidth above 1 % is refused.
+// A latency may differ by half a cycle, but a delay does not become 0.
+class Clock {
  public:
-  LinkClock(const Params& params, Clock& clock, double cycle_ns)
-      : params_(params), clock_(clock), cycle_ns_(cycle_ns),
-        credit_delay_(clock.cycles("credit_delay_ns", params.real("credit_delay_ns"), 0)),
-        ends_ns_(params.real("input_latency_ns") + params.real("output_latency_ns")),
-        credit_by_hop_(params.text("credit_latency") == "hop") {}
+  Clock(const Params& params, std::vector<Rounding>& report) : params_(params), report_(report) {}
+
+  u32 cycles(const std::string& quantity, double ns, u32 least, bool bandwidth = false) {
+    const double exact = ns / cycle_ns_;
+    const u32 rounded = std::max(least, static_cast<u32>(std::lround(std::min(exact, 4e9))));
+    const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
+    report_.push_back({quantity, ns, rounded, error});
+    const bool near = !bandwidth && rounded > 0 && std::abs(rounded - exact) <= 0.5 + 1e-9;
+    if ((std::abs(error) > kMaxRoundingError && !near) || (ns == 0 && least > 0))
+      throw ConfigError("router.cycle_ns: with " + to_string(Value{cycle_ns_}) + " ns, " + quantity + " = " +
+                        to_string(Value{ns}) + " ns becomes " + std::to_string(rounded) +
+                        " cycles = " + to_string(Value{rounded * cycle_ns_}) + " ns, an error above " +
+                        (bandwidth ? "1 %" : "half a cycle") + "; choose a cycle length that nearly divides " +
+                        quantity);
+    return rounded;
+  }
 
   double latency_ns(const Link& link) const {
     return link.latency_ns >= 0 ? link.latency_ns : params_.real("link_latency_ns_" + name(link.kind));
   }
+  // The times of a link by the router model and, if given, its own latency and bandwidth.
   // Sums are rounded, not their parts: output, link and input latency are always passed in series. The two host
   // channels of a path are also passed in series, so they are rounded together.
-  LinkCycles of(const Link& link, const std::string& own) {
+  LinkCycles link_cycles(const Link& link, const std::string& own) {
     const std::string kind = own.empty() ? name(link.kind) : name(link.kind) + own;
     const double link_ns = latency_ns(link), flit_bytes = params_.real("flit_bytes");
     const double of_kind = params_.real("link_bandwidth_gb_per_s_" + name(link.kind)), given = link.bandwidth_gb_per_s,
                  bandwidth = given > 0 ? given : -given * of_kind;  // a negative value is a factor
     LinkCycles t;
     if (!credit_by_hop_)
-      t.credit = t.nic_credit = clock_.cycles("credit on a " + kind + " link (credit_latency=link)", link_ns, 1);
+      t.credit = t.nic_credit = cycles("credit on a " + kind + " link (credit_latency=link)", link_ns, 1);
     if (link.kind == PortKind::kTerminal) {
       const u32 both =
-          clock_.cycles(kind + " channels there and back (2 link + input + output latency)", 2 * link_ns + ends_ns_, 2);
+          cycles(kind + " channels there and back (2 link + input + output latency)", 2 * link_ns + ends_ns_, 2);
       t.nic_hop = std::clamp(static_cast<u32>((link_ns + params_.real("input_latency_ns")) / cycle_ns_), 1u, both - 1);
       t.hop = both - t.nic_hop;
     } else {
-      t.hop = t.nic_hop =
-          clock_.cycles(kind + " hop (output + link + input latency)",
-                        params_.real("output_latency_ns") + link_ns + params_.real("input_latency_ns"), 1);
+      t.hop = t.nic_hop = cycles(kind + " hop (output + link + input latency)",
+                                 params_.real("output_latency_ns") + link_ns + params_.real("input_latency_ns"), 1);
     }
-    t.flit = clock_.cycles(kind + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name(link.kind) + ")",
-                           flit_bytes / bandwidth, 1, given > 0 || given == -1);
+    t.flit = cycles(kind + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name(link.kind) + ")",
+                    flit_bytes / bandwidth, 1, given > 0 || given == -1);
     // A credit takes the channel from its receiver back to its sender. Its delay is that channel's hop or link.
     if (credit_by_hop_) t.credit = t.hop, t.nic_credit = t.nic_hop;
     t.nic_credit += credit_delay_;  // from a terminal to its router
     if (link.kind != PortKind::kTerminal) t.credit += credit_delay_;
+    longest_hop = std::max({longest_hop, t.hop, t.nic_hop, t.credit, t.nic_credit});
+    longest_flit = std::max(longest_flit, t.flit);
     return t;
   }
+
+  u32 longest_hop = 0, longest_flit = 1;  // of all links
 
  private:
   static std::string name(PortKind kind) {
     return kind == PortKind::kTerminal ? "host" : kind == PortKind::kLocal ? "local" : "global";
   }
   const Params& params_;
-  Clock& clock_;
-  double cycle_ns_;
-  u32 credit_delay_;
-  double ends_ns_;
-  bool credit_by_hop_;
+  std::vector<Rounding>& report_;
+  const double cycle_ns_ = params_.real("cycle_ns");
+  const u32 credit_delay_ = cycles("credit_delay_ns", params_.real("credit_delay_ns"), 0);
+  const double ends_ns_ = params_.real("input_latency_ns") + params_.real("output_latency_ns");
+  const bool credit_by_hop_ = params_.text("credit_latency") == "hop";
 };
 
 }  // namespace
 
 void time_channels(const Params& params, Network& net) {
   net.cycle_ns = params.real("cycle_ns");
-  Clock clock(net.cycle_ns, net.rounding);
-  LinkClock links(params, clock, net.cycle_ns);
+  Clock clock(params, net.rounding);
   LinkCycles by_kind[3];
   for (u32 k = 0; k < 3; k++) {
-    net.link_latency_ns[k] = links.latency_ns({static_cast<PortKind>(k)});
-    by_kind[k] = links.of({static_cast<PortKind>(k)}, "");
+    net.link_latency_ns[k] = clock.latency_ns({static_cast<PortKind>(k)});
+    by_kind[k] = clock.link_cycles({static_cast<PortKind>(k)}, "");
   }
   RouterParams& r = net.router;
   r.crossbar_cycles = clock.cycles("crossbar flit time (flit_bytes / crossbar_bandwidth_gb_per_s)",
@@ -126,45 +115,33 @@ void time_channels(const Params& params, Network& net) {
   net.flit_cycles_host = by_kind[0].flit;
 
   std::map<std::tuple<PortKind, double, double>, LinkCycles> timed;  // links with individual latency or bandwidth
-  u32 longest_hop = r.pipeline_cycles, longest_flit = 1;
-  if (!net.own_links.empty()) {
-    net.own_latency_ns.resize(net.port_count);
-    for (u32 p = 0; p < net.port_count; p++)
-      if (net.channels[p].peer != kNone)
-        net.own_latency_ns[p] = net.link_latency_ns[static_cast<u32>(net.channels[p].kind)];
-  }
-  const auto time = [&](u32 p, const LinkCycles& t) {
+  if (!net.own_links.empty()) net.own_latency_ns.resize(net.port_count);
+  const auto time = [&](u32 p, const LinkCycles& t, double latency_ns) {
     Channel& c = net.channels[p];
     const bool nic = net.is_nic(p);
     c.flit_cycles = t.flit;
     c.line = line_of(net, nic ? t.nic_hop : t.hop);
     c.credit_line = line_of(net, nic ? t.nic_credit : t.credit);
-    longest_hop = std::max({longest_hop, t.hop, t.nic_hop, t.credit, t.nic_credit});
-    longest_flit = std::max(longest_flit, t.flit);
+    if (!net.own_latency_ns.empty()) net.own_latency_ns[p] = latency_ns;
   };
   for (u32 p = 0; p < net.port_count; p++) {
     worked();
-    if (net.channels[p].kind != PortKind::kUnused) time(p, by_kind[static_cast<u32>(net.channels[p].kind)]);
+    const auto kind = static_cast<u32>(net.channels[p].kind);
+    if (net.channels[p].kind != PortKind::kUnused) time(p, by_kind[kind], net.link_latency_ns[kind]);
   }
   for (const auto& [p, link] : net.own_links) {
     if (net.channels[p].peer == kNone) continue;  // failed link
     const auto [found, fresh] = timed.try_emplace({link.kind, link.latency_ns, link.bandwidth_gb_per_s});
     if (fresh)
-      found->second = links.of(link, " (router " + net.router_name(net.router_of_port(p)) + " port " +
-                                         std::to_string(net.local_port(p)) + ")");
-    for (const u32 end : {p, net.channels[p].peer}) {
-      time(end, found->second);
-      net.own_latency_ns[end] = links.latency_ns(link);
-    }
+      found->second = clock.link_cycles(link, " (router " + net.router_name(net.router_of_port(p)) + " port " +
+                                                  std::to_string(net.local_port(p)) + ")");
+    for (const u32 end : {p, net.channels[p].peer}) time(end, found->second, clock.latency_ns(link));
   }
   for (const Rounding& rounded : net.rounding)
     if (rounded.cycles > kLongestDelay / 4)
       throw ConfigError("router.cycle_ns: with " + to_string(Value{net.cycle_ns}) + " ns, " + rounded.quantity + " = " +
                         to_string(Value{rounded.ns}) + " ns has too many cycles; choose a longer cycle");
-  for (const LinkCycles& t : by_kind)
-    longest_hop = std::max({longest_hop, t.hop, t.nic_hop, t.credit, t.nic_credit}),
-    longest_flit = std::max(longest_flit, t.flit);
-  net.longest_delay = longest_hop + longest_flit + r.wake_cycles + 4;
+  net.longest_delay = std::max(clock.longest_hop, r.pipeline_cycles) + clock.longest_flit + r.wake_cycles + 4;
 }
 
 }  // namespace flitgym

@@ -1,24 +1,10 @@
-#include "simcore/watchdog.hpp"
+#include "simcore/simulation.hpp"
 
 namespace flitgym {
 
-void Watchdog::check(const Network& net, const State& s) {
-  const Totals t = totals(s);
-  if (t.moves != moves_ || t.packets_in_network == 0 || t.now < moved_at_) {
-    moves_ = t.moves;
-    moved_at_ = t.now;
-  } else if (t.now - moved_at_ >= net.router.watchdog_cycles) {
-    throw CoreError(deadlock_report(net, s));
-  }
-}
-
-void Watchdog::restart(const State& s) {
-  moves_ = totals(s).moves;
-  moved_at_ = s.part.totals.now;
-}
-
-// Follows the waits: an input VC waits for an output VC, which waits for room in the next router's input VC, and so on.
-std::string deadlock_report(const Network& net, const State& s) {
+// The cycle of input VCs that wait for each other, as text. It follows the waits: an input VC waits for an output VC,
+// which waits for room in the next router's input VC, and so on. The search starts at the first input VC that waits.
+static std::string deadlock_report(const Network& net, const State& s) {
   const auto name = [&](u32 v) {
     const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
     return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " +
@@ -46,6 +32,16 @@ std::string deadlock_report(const Network& net, const State& s) {
     v = net.vc_id(peer, in.out_vc);
   }
   return text;
+}
+
+void Watchdog::check(const Network& net, const State& s) {
+  const Totals t = totals(s);
+  if (t.moves != moves_ || t.packets_in_network == 0 || t.now < moved_at_) {
+    moves_ = t.moves;
+    moved_at_ = t.now;
+  } else if (t.now - moved_at_ >= net.router.watchdog_cycles) {
+    throw CoreError(deadlock_report(net, s));
+  }
 }
 
 }  // namespace flitgym

@@ -1,5 +1,5 @@
 // Converts the wiring of a topology to the ids of a network.
-#include "core/wiring.hpp"
+#include "core/router_setup.hpp"
 
 namespace flitgym {
 
@@ -35,6 +35,15 @@ void lay_out(const Wiring& wiring, Network& net) {
     net.terminal_router.push_back(net.router_of_port(p));
     net.terminal_port.push_back(net.local_port(p));
   }
+  for (u32 p = 0; p < net.port_count; p++) {
+    worked();
+    const Channel& c = net.channels[p];
+    if ((c.peer == kNone) != (c.kind == PortKind::kUnused))
+      throw CoreError("topology " + net.topology_name + ": port without a peer");
+    if (c.peer != kNone && (net.channels[c.peer].peer != p || net.channels[c.peer].kind != c.kind))
+      throw CoreError("topology " + net.topology_name + ": port " + std::to_string(p) +
+                      " does not lead back over its link");
+  }
   for (const auto& [p, link] : wiring.own) net.own_links[id[p]] = link;
   net.first_link.assign(net.routers, 0);
   for (u32 r = 0; r < net.routers; r++) {
@@ -47,19 +56,6 @@ void lay_out(const Wiring& wiring, Network& net) {
     if (first == kNone) continue;
     net.first_link[r] = static_cast<u16>(first);
     net.link_span = std::max(net.link_span, last + 1 - first);
-  }
-}
-
-// Each link must lead back to its start, and every used port must have a peer of the same kind.
-void check_links(const Network& net) {
-  for (u32 p = 0; p < net.port_count; p++) {
-    worked();
-    if ((net.channels[p].peer == kNone) != (net.channels[p].kind == PortKind::kUnused))
-      throw CoreError("topology " + net.topology_name + ": port without a peer");
-    if (net.channels[p].peer != kNone && (net.channels[net.channels[p].peer].peer != p ||
-                                          net.channels[net.channels[p].peer].kind != net.channels[p].kind))
-      throw CoreError("topology " + net.topology_name + ": port " + std::to_string(p) +
-                      " does not lead back over its link");
   }
 }
 
@@ -77,9 +73,8 @@ void Wiring::resize(const std::vector<u32>& ports) {
   u64 all = 0;
   for (std::size_t r = 0; r < ports.size(); r++) {
     if (ports[r] > kMaxRadix)
-      throw ConfigError("topology: router " + (router_names.empty() ? std::to_string(r) : router_names[r]) +
-                        " would have " + std::to_string(ports[r]) + " ports; the core supports at most " +
-                        std::to_string(kMaxRadix));
+      throw ConfigError("topology: router " + router_name(r) + " would have " + std::to_string(ports[r]) +
+                        " ports; the core supports at most " + std::to_string(kMaxRadix));
     all += ports[r];
   }
   if (all >= (u64{1} << 26))
@@ -93,23 +88,30 @@ void Wiring::resize(const std::vector<u32>& ports) {
   router_group.assign(routers, 0);
 }
 
+Wiring::End Wiring::end_of(u32 port) const {
+  const auto router = static_cast<u32>(std::ranges::upper_bound(first, port) - first.begin()) - 1;
+  return {router, port - first[router]};
+}
+
+u32 Wiring::free_port(End end) const {
+  if (end.router >= routers || port(end) >= first[end.router + 1] || kind[port(end)] != PortKind::kUnused)
+    throw CoreError("topology: port " + std::to_string(end.port) + " of router " + std::to_string(end.router) +
+                    " does not exist, or is taken");
+  return port(end);
+}
+
 void Wiring::connect(End end_a, End end_b, const Link& link) {
-  const u32 a = port(end_a), b = port(end_b);
-  for (const End end : {end_a, end_b})
-    if (end.router >= routers || port(end) >= first[end.router + 1] || kind[port(end)] != PortKind::kUnused || a == b)
-      throw CoreError("topology: port " + std::to_string(end.port) + " of router " + std::to_string(end.router) +
-                      " does not exist, or is taken");
+  const u32 a = free_port(end_a);
+  kind[a] = link.kind;
+  const u32 b = free_port(end_b);
+  kind[b] = link.kind;
   peer[a] = b;
   peer[b] = a;
-  kind[a] = kind[b] = link.kind;
   if (link.latency_ns >= 0 || link.bandwidth_gb_per_s != -1) own[a] = link;
 }
 
 void Wiring::attach_terminal(End at, const Link& link) {
-  const u32 p = port(at);
-  if (at.router >= routers || p >= first[at.router + 1] || kind[p] != PortKind::kUnused)
-    throw CoreError("topology: port " + std::to_string(at.port) + " of router " + std::to_string(at.router) +
-                    " does not exist, or is taken");
+  const u32 p = free_port(at);
   kind[p] = PortKind::kTerminal;
   peer[p] = 0;  // build() replaces it by the NIC's id when the terminals are counted
   if (link.latency_ns >= 0 || link.bandwidth_gb_per_s != -1)

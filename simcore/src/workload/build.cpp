@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/hosts/message_matrix.hpp"
+#include "core/hosts/engine.hpp"
 #include "core/hosts/scheduler.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/program_totals.hpp"

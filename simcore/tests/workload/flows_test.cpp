@@ -43,7 +43,7 @@ TEST(order_of_packets) {
   Simulation sim(with_jobs({given("one", std::make_shared<One>())}));
   State& s = sim.state();
   Workspace workspace;
-  Frame f(sim.network(), s, workspace, 0);
+  Frame f{sim.network(), s, workspace, 0};
   Flows& flows = s.flows[0];
   for (u32 seed = 0; seed < 300; seed++) {
     const u32 n = 1 + below(draw(seed, 0, 0), 12);
@@ -51,7 +51,7 @@ TEST(order_of_packets) {
     for (u32 k = 0; k < n; k++) order[k] = k;
     for (u32 k = n; k > 1; k--) std::swap(order[k - 1], order[below(draw(seed, 1, k), k)]);
     flows.arrivals.assign(1, {});
-    Message m{};
+    Message m{.receive_op = 0};
     m.bytes = u64{n} * sim.network().workload->packet_bytes;
     m.packets = n;
     u32 late = 0, distance = 0, held = 0, end = 0, in_order = 0;

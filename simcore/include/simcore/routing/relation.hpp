@@ -26,8 +26,9 @@ RoutingFacts take_relation(const Params&, Network&);
 // missing.
 template <class Spec>
 inline bool runs_on(const Spec& spec, const Network& net) {
-  return (spec.graph || !net.damaged) &&
-         (spec.topologies.empty() || std::ranges::count(spec.topologies, net.topology_name) > 0);
+  if constexpr (requires { spec.graph; })
+    if (net.damaged && !spec.graph) return false;
+  return spec.topologies.empty() || std::ranges::count(spec.topologies, net.topology_name) > 0;
 }
 
 // The setup of a component whose data is a rule, from RoutingFacts kSetup(const Params&, Network&, Rule&).

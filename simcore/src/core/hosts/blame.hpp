@@ -111,19 +111,4 @@ inline void account_credit(Frame& f, const CreditEvent& credit) {
   slots = static_cast<u16>(slots - credit.flits);
 }
 
-// Prefetch the first cache line of the accounts of an input VC, of the slots behind an output VC, and of an output.
-// Always inline, because GCC takes a function that only prefetches for one without effects, and removes its calls.
-inline __attribute__((always_inline)) void prefetch_queued(const Network& net, const State& s, u32 input_vc) {
-  __builtin_prefetch(s.job_queued.data() + std::size_t{input_vc} * net.accounted_jobs, 1);
-}
-inline __attribute__((always_inline)) void prefetch_downstream(const Network& net, const State& s, u32 output_vc) {
-  __builtin_prefetch(s.job_downstream.data() + std::size_t{output_vc} * net.accounted_jobs, 1);
-}
-inline __attribute__((always_inline)) void prefetch_output(const Network& net, const State& s, u32 output) {
-  const std::size_t row = std::size_t{output} * net.accounted_jobs;
-  __builtin_prefetch(s.job_channels.data() + output, 1);
-  __builtin_prefetch(s.job_waiting.data() + row, 1);
-  __builtin_prefetch(s.wait_blame.data() + row * net.accounted_jobs, 1);
-}
-
 }  // namespace flitgym::workload

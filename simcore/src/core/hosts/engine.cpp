@@ -4,7 +4,6 @@
 
 #include "core/hosts/host.hpp"
 #include "core/hosts/host_queues.hpp"
-#include "core/hosts/message_matrix.hpp"
 #include "simcore/stats.hpp"
 
 namespace flitgym::workload {
@@ -18,17 +17,9 @@ constexpr auto later = [](const HostEvent& a, const HostEvent& b) {
   return a.when != b.when ? a.when > b.when : a.order > b.order;
 };
 
-u32 size_class(u32 n) {
-  u32 k = 0;
-  while ((1u << k) < n) k++;
-  return k;
-}
-
 class Engine {
  public:
-  explicit Engine(Frame& frame)
-      : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s), own_(frame.hosts()), queues_(w_, s_, own_),
-        as_loggopsim_(!h_.network) {}
+  explicit Engine(Frame& frame) : f_(frame) {}
 
   void run(u64 until) {
     auto& heap = own_.events;
@@ -128,9 +119,12 @@ class Engine {
     const Job& job = job_of(r);
     const Flow flow = job.program->flow(f_.net, r - job.first_rank, s_.ranks[r].block++);
     const u32 m = new_message(own_);
-    const auto kind = static_cast<u8>(Transfer::kFlow);
-    own_.messages[m] = {flow.bytes, now_, 0, r, job.first_rank + flow.to, flow.kind, kNone, kNone, 0, 0, kNone, 0,
-                        kind,       0,    0, 0};
+    own_.messages[m] = {.bytes = flow.bytes,
+                        .begun = now_,
+                        .source = r,
+                        .destination = job.first_rank + flow.to,
+                        .tag = flow.kind,
+                        .transfer = static_cast<u8>(Transfer::kFlow)};
     hand_over(f_, m);
     enter(r);
   }
@@ -187,7 +181,7 @@ class Engine {
   template <class Entry, class Next>
   static void make_room(u32& first, u32& own_class, u32 count, std::vector<Entry>& all, std::vector<u32>& released,
                         Next next) {
-    const u32 wanted = size_class(count);
+    const auto wanted = static_cast<u32>(std::countr_zero(std::bit_ceil(count)));
     if (first != kNone) {
       if (wanted <= own_class) return;
       give_back(first, own_class, released, next);
@@ -315,16 +309,10 @@ class Engine {
     own_.messages[m] = {
         .bytes = op.size,
         .begun = from,
-        .served = 0,
         .source = op.rank,
         .destination = op.peer,
         .tag = op.tag,
         .send_op = eager ? kNone : id,
-        .receive_op = kNone,
-        .packets = 0,
-        .handed = 0,
-        .next = kNone,
-        .number = 0,
         .transfer = static_cast<u8>(eager ? Transfer::kEager : Transfer::kRequest),
         .collective = op.collective,
         .cpu = op.cpu,
@@ -495,12 +483,12 @@ class Engine {
   }
 
   Frame& f_;
-  const Workload& w_;
-  const HostModel& h_;
-  State& s_;
-  Hosts& own_;
-  HostQueues queues_;
-  const bool as_loggopsim_;
+  const Workload& w_ = *f_.net.workload;
+  const HostModel& h_ = w_.host;
+  State& s_ = f_.s;
+  Hosts& own_ = f_.hosts();
+  HostQueues queues_{w_, s_, own_};
+  const bool as_loggopsim_ = !h_.network;
   u64 now_ = 0;            // time of the current event
   std::vector<u32> free_;  // operations that the current event has freed, without a network
 };

@@ -94,6 +94,14 @@ inline Transfer transfer_of(const Message& m) { return static_cast<Transfer>(m.t
 inline u32 sender(const Message& m) { return from_destination(transfer_of(m)) ? m.destination : m.source; }
 inline u32 receiver(const Message& m) { return from_destination(transfer_of(m)) ? m.source : m.destination; }
 
+// message_matrix.cpp: bytes and times of messages between each pair of ranks of a job, with `workload.message_matrix`.
+// Declares the memories `message_*`. Throws ConfigError if a job has too many ranks for a table of all pairs.
+MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs);
+// A rank calls its send; the last byte has arrived at `when` in ps. Messages of zero bytes, as in barriers, do not
+// count.
+void message_begun(const Workload& w, State& s, const Message& m);
+void message_complete(const Workload& w, State& s, const Message& m, u64 when);
+
 // Reports the operations for which unfinished ranks wait, one line each for the first `most` ranks.
 std::string waiting_report(const Network& network, const State& state, u32 most);
 

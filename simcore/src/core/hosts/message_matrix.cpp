@@ -1,4 +1,4 @@
-#include "core/hosts/message_matrix.hpp"
+#include "core/hosts/engine.hpp"
 
 namespace flitgym::workload {
 
@@ -22,12 +22,12 @@ MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs)
     matrix.ranks = std::max(matrix.ranks, job.ranks);
   }
   const auto shape = [&](const char* name, const char* meaning) {
-    MemoryShape s;
-    s.name = name;
-    s.meaning = std::string(meaning) + "; row: sending rank, column: receiving rank, numbered within the job";
-    s.per = Per::kJob;
-    s.rows = s.columns = matrix.ranks;
-    return s;
+    return MemoryShape{
+        .name = name,
+        .meaning = std::string(meaning) + "; row: sending rank, column: receiving rank, numbered within the job",
+        .per = Per::kJob,
+        .rows = matrix.ranks,
+        .columns = matrix.ranks};
   };
   matrix.bytes = declare<double>(net, shape("message_bytes", "bytes of messages that have arrived"));
   matrix.messages = declare<u32>(net, shape("message_count", "messages that have arrived"));

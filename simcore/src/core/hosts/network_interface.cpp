@@ -7,7 +7,6 @@
 // record until the last packet has entered the network. A message may therefore cross from one partition to another.
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
-#include "core/hosts/message_matrix.hpp"
 #include "core/stage/acknowledgement.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/traffic_classes.hpp"
@@ -28,17 +27,14 @@ std::size_t pair_place(const std::vector<Pair>& pairs, u32 sender, u32 receiver)
   return at;
 }
 
-void grow_pairs(Hosts& hosts) {
-  std::vector<Pair> larger(hosts.pairs.empty() ? 64 : hosts.pairs.size() * 2, Pair{kNone, kNone, 0, 0, 0, kNone});
-  for (const Pair& pair : hosts.pairs)
-    if (pair.sender != kNone) larger[pair_place(larger, pair.sender, pair.receiver)] = pair;
-  hosts.pairs.swap(larger);
-}
-
 // The reference is valid until the next call.
 Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
-  if (2 * std::size_t{hosts.totals.pairs} >= hosts.pairs.size()) [[unlikely]]
-    grow_pairs(hosts);
+  if (2 * std::size_t{hosts.totals.pairs} >= hosts.pairs.size()) [[unlikely]] {
+    std::vector<Pair> larger(std::max<std::size_t>(64, hosts.pairs.size() * 2), Pair{kNone, kNone, 0, 0, 0, kNone});
+    for (const Pair& pair : hosts.pairs)
+      if (pair.sender != kNone) larger[pair_place(larger, pair.sender, pair.receiver)] = pair;
+    hosts.pairs.swap(larger);
+  }
   Pair& pair = hosts.pairs[pair_place(hosts.pairs, sender, receiver)];
   if (pair.sender == kNone) {
     pair.sender = sender;
@@ -46,12 +42,6 @@ Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
     hosts.totals.pairs++;
   }
   return pair;
-}
-
-// The ranks at both ends of a packet.
-PacketRanks ends_of(const Workload& w, const State& s, u32 packet) {
-  if (w.shares_nics()) return s.packet_ranks[packet];
-  return {rank_at(w, s, s.packets[packet].source), rank_at(w, s, s.packets[packet].destination)};
 }
 
 void add_outstanding(JobTotals& job, i64 bytes) {
@@ -318,7 +308,8 @@ void packet_delivered(Frame& f, u32 packet) {
     point->latency += latency;
   }
 
-  const PacketRanks ends = ends_of(w, f.s, packet);
+  const PacketRanks ends = w.shares_nics() ? f.s.packet_ranks[packet]
+                                           : PacketRanks{rank_at(w, f.s, p.source), rank_at(w, f.s, p.destination)};
   Pair& pair = pair_of(hosts, ends.sender, ends.receiver);
   const bool at_once = unordered(static_cast<Transfer>(load.transfer));
   Incoming one = incoming(hosts, pair, load.number, at_once);

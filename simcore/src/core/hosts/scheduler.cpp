@@ -11,13 +11,10 @@ namespace {
 
 constexpr u64 kStream = u64{0x71756575} << 32;  // of placements, separate from the draws of packets
 constexpr double kUnits = 1048576.0 * 4096;     // of the load, per byte and ps; whole numbers add up exactly
-const char* const kLeastInterfering = "least_interfering";
 
 class Queue {
  public:
-  Queue(const Network& net, State& s)
-      : net_(net), w_(*net.workload), own_(w_.scheduler), s_(s), start_(own_.start.of(s)),
-        terminal_(own_.terminal.of(s)), rank_(own_.rank.of(s)), sums_(job_sums(s)), used_(w_.nodes.count) {
+  Queue(const Network& net, State& s) : net_(net), s_(s) {
     for (u32 n = 0; n < w_.nodes.count; n++) free_ += !(used_[n] = rank_[w_.nodes.first_terminal(n)] != kNone);
   }
 
@@ -133,14 +130,14 @@ class Queue {
   }
 
   const Network& net_;
-  const Workload& w_;
-  const Scheduler& own_;
   State& s_;
-  double* const start_;
-  u32 *const terminal_, *const rank_;
-  const std::vector<JobTotals> sums_;
-  std::vector<char> used_;  // [nodes]
-  u32 free_ = 0;            // nodes
+  const Workload& w_ = *net_.workload;
+  const Scheduler& own_ = w_.scheduler;
+  double* const start_ = own_.start.of(s_);
+  u32 *const terminal_ = own_.terminal.of(s_), *const rank_ = own_.rank.of(s_);
+  const std::vector<JobTotals> sums_ = job_sums(s_);
+  std::vector<char> used_ = std::vector<char>(w_.nodes.count);  // [nodes]
+  u32 free_ = 0;                                                // nodes
 };
 
 }  // namespace
@@ -161,23 +158,21 @@ Scheduler declare_scheduler(const Params& params, Network& net, const Workload& 
       throw ConfigError("workload.jobs." + job.name +
                         ".estimate_ns: backfilling needs the run times that users expect");
   const auto shape = [](const char* name, const char* meaning, Per per, u32 columns, double fill) {
-    MemoryShape m;
-    m.name = name;
-    m.meaning = meaning;
-    m.per = per;
-    m.columns = columns;
-    m.fill = fill;
-    m.lowest = Scheduler::kFuture;
-    m.or_none = true;
-    m.between_windows = true;
-    return m;
+    return MemoryShape{.name = name,
+                       .meaning = meaning,
+                       .per = per,
+                       .columns = columns,
+                       .fill = fill,
+                       .lowest = Scheduler::kFuture,
+                       .or_none = true,
+                       .between_windows = true};
   };
   own.terminal = declare<u32>(net, shape("queue_terminal", "terminal of each rank", Per::kNetwork, w.ranks(), kNone));
   own.rank =
       declare<u32>(net, shape("queue_rank", "lowest rank at each terminal", Per::kNetwork, net.terminals, kNone));
   own.start = declare<double>(net, shape("queue_start", "start of the job in ps; -3: not submitted, -1: it waits",
                                          Per::kJob, 1, Scheduler::kFuture));
-  if (own.placement == kLeastInterfering)
+  if (own.placement == "least_interfering")
     own.load =
         declare<double>(net, shape("queue_load", "load of the running jobs", Per::kNetwork, net.router_ports, 0));
   return own;

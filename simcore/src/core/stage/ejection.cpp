@@ -53,7 +53,10 @@ void eject(Frame& f, u32 terminal, Flit flit) {
   if (f.part.window.open && data) f.part.window.flits += flits;
   if (!(flit & kTail)) return;
 
-  if (s.packets[id].destination != terminal) throw_misrouted(f.net, s.packets[id], terminal);
+  if (const Packet& p = s.packets[id]; p.destination != terminal)
+    throw CoreError("routing." + f.net.routing_name + " delivered packet " + std::to_string(p.sequence) +
+                    " of terminal " + std::to_string(p.source) + " to terminal " + std::to_string(terminal) +
+                    " instead of " + std::to_string(p.destination));
   Observers(f).log(flit, "is delivered to", f.net.nic(terminal), 0);
   if (data) count(f, id);
   if (f.net.delivered) f.net.delivered(f.net, s, id);

@@ -80,9 +80,7 @@ u32 new_packet(Frame& f) {
   if (net.partitions() > 1)
     throw CoreError(
         "a partition has no free packets left for this window (src/core/partition.cpp); if the state is from a "
-        "snapshot, "
-        "the "
-        "snapshot may be damaged");
+        "snapshot, the snapshot may be damaged");
   s.packets.emplace_back();
   s.next.push_back(kNone);
   if (net.learns) s.details.emplace_back();
@@ -106,7 +104,8 @@ inline __attribute__((always_inline)) void enqueue(Frame& f, u32 id, u32 termina
   observers.queued(net.vc_id(net.channels[nic].peer, vc), id);
   if (net.whole_packets) {
     s.packets[id].tail = f.now;
-    enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
+    push_packet(out, s.next.data(), id << kFlitShift | watched, flits);
+    queue_grows(f, o, out, nic, vc, flits, 0);
   } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && net.router.edge_mask == 0 &&
              net.router.arbiter != Arbiter::kIslip && (kPlain || !net.classes) && !o.awake && out.credits > 0 &&
              passed(o.busy_until, f.now)) {
@@ -120,8 +119,8 @@ inline __attribute__((always_inline)) void enqueue(Frame& f, u32 id, u32 termina
     f.part.totals.moves++;
   } else
     for (u32 k = 0; k < flits; k++) {
-      const Flit flit = id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched;
-      enqueue_output(f, o, out, s.next.data(), nic, vc, flit, 0);
+      push_flit(out, s.next.data(), id << kFlitShift | (k == 0 ? kHead : 0) | (k + 1 == flits ? kTail : 0) | watched);
+      queue_grows(f, o, out, nic, vc, 1, 0);
     }
   f.part.totals.packets_in_network++;
   f.part.totals.flits_in_network += flits;

@@ -202,13 +202,11 @@ inline u32 slots_needed(const Frame& f, const Vc& vc) {
   return f.s.packets[packet_of(vc.front)].flits;
 }
 
-// A flit enters the queue of an output VC. It can leave after `delay` cycles (1 after a crossbar).
-template <bool kSingleFlit = false>
-inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 port, u32 vc, Flit flit, u32 delay) {
-  push_flit<kSingleFlit>(out, next, flit);
+// Flits have entered the queue of an output VC. The first can leave after `delay` cycles (1 after a crossbar).
+inline void queue_grows(Frame& f, Port& o, const OutputVc& out, u32 port, u32 vc, u32 flits, u32 delay) {
   o.waiting_vcs |= 1u << vc;
-  o.queued++;
-  o.load++;
+  o.queued += flits;
+  o.load += flits;
   if (o.awake) return;
   if (out.credits == 0) return begin_stall(f, o);
   const u32 wake = f.net.router.wake_cycles;

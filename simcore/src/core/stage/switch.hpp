@@ -29,60 +29,48 @@ static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
 
 // The arrays that a grant touches, fetched once per cycle.
 struct Fabric {
-  explicit Fabric(Frame& frame)
-      : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
-        ports(s.ports.data()), channels(net.channels.data()), requests(s.requests.data()),
-        asked(s.outputs_asked.data()), served(s.served.data()), owners(s.owners.data()), stamps(s.stamps.data()),
-        next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
-        flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift),
-        words(net.request_words), asked_words(net.asked_words), depth(net.router.output_depth),
-        crossbar_cycles(net.router.crossbar_cycles), now(frame.now), by_age(net.router.arbiter == Arbiter::kAge),
-        uncharged(net.router.charged_at_switch ? 0 : 0xffff), learns(net.learns),
-        multi_cycle(net.router.multi_cycle_switch),
-        again(net.router.pipeline_cycles == 0 ? f.w.again.data() : nullptr) {}
+  explicit Fabric(Frame& frame) : f(frame) {}
   Frame& f;
-  const Network& net;
-  State& s;
-  InputVc* const input_vcs;
-  OutputVc* const output_vcs;
-  Port* const ports;
-  const Channel* const channels;
-  u64* const requests;
-  u64* const asked;
-  u32* const served;
-  u32* const owners;
-  u32* const stamps;
-  Flit* const next;
-  Packet* const packets;
-  DelayLine<CreditEvent>* const credit_lines;
-  DelayLine<FlitEvent>* const flit_lines;
-  const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
-  const Cycle now;
-  const bool by_age;
+  const Network& net = f.net;
+  State& s = f.s;
+  InputVc* const input_vcs = s.input_vcs.data();
+  OutputVc* const output_vcs = s.output_vcs.data();
+  Port* const ports = s.ports.data();
+  const Channel* const channels = net.channels.data();
+  u64* const requests = s.requests.data();
+  u64* const asked = s.outputs_asked.data();
+  u32* const served = s.served.data();
+  u32* const owners = s.owners.data();
+  u32* const stamps = s.stamps.data();
+  Flit* const next = s.next.data();
+  Packet* const packets = s.packets.data();
+  DelayLine<CreditEvent>* const credit_lines = f.part.credit_lines.lines.data();
+  DelayLine<FlitEvent>* const flit_lines = f.part.flit_lines.lines.data();
+  const u32 vc_shift = net.vc_shift, radix_shift = net.radix_shift, words = net.request_words;
+  const u32 asked_words = net.asked_words, depth = net.router.output_depth;
+  const u32 crossbar_cycles = net.router.crossbar_cycles;
+  const Cycle now = f.now;
+  const bool by_age = net.router.arbiter == Arbiter::kAge;
   // this value, OR-ed to a credit count, removes the limit by credits unless the switch takes the credits
-  const u32 uncharged;
-  const bool learns, multi_cycle;
+  const u32 uncharged = net.router.charged_at_switch ? 0 : 0xffff;
+  const bool learns = net.learns, multi_cycle = net.router.multi_cycle_switch;
   // Heads that request a route in the next cycle, written without branches; null if the router has a pipeline.
-  u32* const again;
+  u32* const again = net.router.pipeline_cycles == 0 ? f.w.again.data() : nullptr;
   mutable u32 again_count = 0;
 };
 
 // A router's part of these arrays. `bit` is the number of an input VC in the router, as in the request masks.
 template <Shape kShape>
 struct Router {
-  Router(const Fabric& fabric, u32 router)
-      : x(fabric), id(router), first_port(router << x.radix_shift), first_vc(first_port << x.vc_shift),
-        inputs(&x.input_vcs[first_vc]), outputs(&x.output_vcs[first_vc]), ports(&x.ports[first_port]),
-        channels(&x.channels[first_port]), requests(&x.requests[std::size_t{first_port} * x.words]),
-        asked(&x.asked[router * x.asked_words]) {}
+  Router(const Fabric& fabric, u32 router) : x(fabric), id(router) {}
   const Fabric& x;
-  const u32 id, first_port, first_vc;
-  InputVc* const inputs;          // by bit
-  OutputVc* const outputs;        // by local port << vc_shift | vc
-  Port* const ports;              // by local port
-  const Channel* const channels;  // by local port
-  u64* const requests;            // by local output port: mask of input VCs
-  u64* const asked;               // mask of output ports with a request
+  const u32 id, first_port = id << x.radix_shift, first_vc = first_port << x.vc_shift;
+  InputVc* const inputs = &x.input_vcs[first_vc];           // by bit
+  OutputVc* const outputs = &x.output_vcs[first_vc];        // by local port << vc_shift | vc
+  Port* const ports = &x.ports[first_port];                 // by local port
+  const Channel* const channels = &x.channels[first_port];  // by local port
+  // By local output port: mask of input VCs. Mask of output ports with a request.
+  u64 *const requests = &x.requests[std::size_t{first_port} * x.words], *const asked = &x.asked[id * x.asked_words];
 
   __attribute__((always_inline)) u32 words() const { return kShape.mask_words ? kShape.mask_words : x.words; }
   __attribute__((always_inline)) u64* mask(u32 out_port) const { return &requests[out_port * words()]; }
@@ -309,7 +297,8 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     if constexpr (kShape.output_buffers) {
       last = tail_passes(p, x.now, x.crossbar_cycles);
       p.tail = last + 1;
-      enqueue_packet(x.f, o, out, output, vc, packet, flits, 1);
+      push_packet(out, x.next, packet, flits);
+      queue_grows(x.f, o, out, output, vc, flits, 1);
     } else {
       last = start_on_channel(x.f, o, output, vc, packet, flit_cycles);
     }
@@ -321,8 +310,12 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     at.ports[in_port].input_busy_until = x.now + x.crossbar_cycles;
     o.output_busy_until = x.now + flit_cycles;
   }
-  if constexpr (kShape.output_buffers) enqueue_output<kShape.single_flit>(x.f, o, out, x.next, output, vc, flit, 1);
-  else put_on_channel<kShape.plain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
+  if constexpr (kShape.output_buffers) {
+    push_flit<kShape.single_flit>(out, x.next, flit);
+    queue_grows(x.f, o, out, output, vc, 1, 1);
+  } else {
+    put_on_channel<kShape.plain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
+  }
 }
 
 }  // namespace flitgym::switching

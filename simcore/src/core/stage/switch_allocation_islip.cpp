@@ -16,9 +16,7 @@ inline u32 turn(u32 value, u32 pointer, u32 size) { return (value - pointer) & (
 template <Shape kShape>
 class Islip {
  public:
-  Islip(const Router<kShape>& at, u16* memory)
-      : at_(at), x_(at.x), memory_(memory), vcs_(x_.net.vcs), ports_(1u << x_.radix_shift),
-        bits_(ports_ << x_.vc_shift) {}
+  Islip(const Router<kShape>& at, u16* memory) : at_(at), memory_(memory) {}
 
   void allocate() {
     allocate_vcs();
@@ -136,9 +134,9 @@ class Islip {
   }
 
   const Router<kShape>& at_;
-  const Fabric& x_;
   u16* const memory_;
-  const u32 vcs_, ports_, bits_;
+  const Fabric& x_ = at_.x;
+  const u32 vcs_ = x_.net.vcs, ports_ = 1u << x_.radix_shift, bits_ = ports_ << x_.vc_shift;
   u32 grants_[kMaxRadix], winners_[kMaxRadix], grant_count_ = 0, winner_count_ = 0;
 };
 

@@ -50,18 +50,6 @@ inline Flit pop_packet(Vc& vc, const Flit* next, u32 flits) {
   return packet;
 }
 
-// A packet enters the queue of an output VC. Its head can leave after `delay` cycles.
-inline void enqueue_packet(Frame& f, Port& o, OutputVc& out, u32 port, u32 vc, Flit packet, u32 flits, u32 delay) {
-  push_packet(out, f.s.next.data(), packet, flits);
-  o.waiting_vcs |= 1u << vc;
-  o.queued += flits;
-  o.load += flits;
-  if (o.awake) return;
-  if (out.credits == 0) return begin_stall(f, o);
-  const u32 wake = f.net.router.wake_cycles;
-  schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + std::max(wake, delay) : o.busy_until);
-}
-
 // A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which the tail starts.
 inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, u32 flit_cycles) {
   const Network& net = f.net;
