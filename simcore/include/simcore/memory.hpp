@@ -4,6 +4,8 @@
 // for a new component.
 #pragma once
 
+#include <type_traits>
+
 #include "simcore/array.hpp"
 #include "simcore/types.hpp"
 
@@ -106,14 +108,18 @@ template <class T>
 struct Kept {
   u32 memory = kNone;
   bool kept() const { return memory != kNone; }
-  T* of(State& s) const;
-  const T* of(const State& s) const;
+  template <class AnyState>  // const State: const T*
+  auto* of(AnyState& s) const {
+    return reinterpret_cast<std::conditional_t<std::is_const_v<AnyState>, const T, T>*>(s.memory[memory].data());
+  }
 };
 // A learned table of floats: rows x columns per router.
 struct LearnedTable {
   u32 memory = kNone, rows = 0, columns = 0, stride = 0;
-  float* row(State& s, u32 router, u32 row) const;
-  const float* row(const State& s, u32 router, u32 row) const;
+  template <class AnyState>
+  auto* row(AnyState& s, u32 router, u32 at) const {
+    return Kept<float>{memory}.of(s) + (std::size_t{router} * rows + at) * stride;
+  }
   // For tables that may be sparse. `space` has Memory::kMostColumns entries.
   const float* values(const State& s, u32 router, u32 row, float* space) const;
   float& entry(State& s, u32 router, u32 row, u32 column) const;

@@ -19,18 +19,11 @@
 
 namespace flitgym {
 
-struct State;
-struct Batch;
-struct Network;
 struct Packet;
 struct Workload;
 struct Seam;
 struct Control;
 struct TrafficClasses;
-struct Demand;
-namespace tables {
-struct ForwardingTable;
-}
 
 inline constexpr u16 kNoRing = 0xffff;
 

@@ -236,28 +236,24 @@ struct alignas(64) Partition {
 };
 
 // The hosts of a partition's terminals: their events, operations and messages, and sums. Empty without a workload.
-#define FLITGYM_HOSTS_FIXED(X)                                                                                         \
+#define FLITGYM_HOSTS(X)                                                                                               \
   X(HostTotals, totals)                  /* scalars */                                                                 \
   X(std::vector<JobTotals>, job_totals)  /* [jobs] */                                                                  \
   X(std::vector<u32>, job_histogram)     /* [jobs, bins] packet latency, cycles */                                     \
   X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                        \
   X(std::vector<u32>, free_ops) /* [32] by power of two: first free piece of `ops` of that size; kNone if none. Pieces \
                                    are linked by `next`. */                                                            \
-  X(std::vector<u32>, free_edges) /* [32] the same for `edges`. The first entry of a piece is the link. */
-
-#define FLITGYM_HOSTS_GROWING(X)                                                                                     \
-  X(std::vector<HostEvent>, events)  /* binary heap, earliest first */                                               \
-  X(std::vector<ActiveOp>, ops)      /* operations of the present blocks, in pieces of powers of two */              \
-  X(std::vector<u32>, edges)         /* successors of each operation; top bit: released at its start, not its end */ \
-  X(std::vector<Message>, messages)  /* [pool] */                                                                    \
-  X(std::vector<u32>, free_messages) /* ids not in use */                                                            \
-  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (network_interface.cpp) */     \
-  X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                               \
-  X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                               \
-  X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                                \
+  X(std::vector<u32>, free_edges)    /* [32] the same for `edges`. The first entry of a piece is the link. */          \
+  X(std::vector<HostEvent>, events)  /* binary heap, earliest first */                                                 \
+  X(std::vector<ActiveOp>, ops)      /* operations of the present blocks, in pieces of powers of two */                \
+  X(std::vector<u32>, edges)         /* successors of each operation; top bit: released at its start, not its end */   \
+  X(std::vector<Message>, messages)  /* [pool] */                                                                      \
+  X(std::vector<u32>, free_messages) /* ids not in use */                                                              \
+  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (network_interface.cpp) */       \
+  X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                                 \
+  X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                                 \
+  X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                                  \
   X(std::vector<OutstandingChange>, outstanding) /* since the present partition window began */
-
-#define FLITGYM_HOSTS(X) FLITGYM_HOSTS_FIXED(X) FLITGYM_HOSTS_GROWING(X)
 
 struct alignas(64) Hosts {
   FLITGYM_HOSTS(FLITGYM_DECLARE)
@@ -355,8 +351,6 @@ using Memories = std::vector<Memory>;
   X(std::vector<u8>, open_next_mask)           /* [pool, slots] */ \
   X(std::vector<u32>, last_decision)           /* [packet pool] latest open decision of the packet, kNone */
 
-#define FLITGYM_STATE_LEARNING(X) FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)
-
 // State of a congestion control; empty without one.
 #define FLITGYM_STATE_CONTROL_FIXED(X)                                 \
   X(Array<SenderFlow>, sender_flows) /* [terminals, Control::flows] */ \
@@ -368,8 +362,8 @@ using Memories = std::vector<Memory>;
   FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)                       \
   FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)     \
   FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_FLOWS(X)                       \
-  FLITGYM_STATE_NODES_FIXED(X)                                          \
-  FLITGYM_STATE_NODES_GROWING(X) FLITGYM_STATE_LEARNING(X)              \
+  FLITGYM_STATE_NODES_FIXED(X) FLITGYM_STATE_NODES_GROWING(X)           \
+  FLITGYM_STATE_LEARNING_FIXED(X) FLITGYM_STATE_LEARNING_GROWING(X)     \
   FLITGYM_STATE_CONTROL_FIXED(X) FLITGYM_STATE_CONTROL_GROWING(X)
 // clang-format on
 
@@ -383,21 +377,6 @@ HostTotals host_totals(const State& s);  // all 0 without a workload
 
 inline Partition& partition(State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
 inline const Partition& partition(const State& s, u32 k) { return k == 0 ? s.part : s.further[k - 1]; }
-
-template <class T>
-T* Kept<T>::of(State& s) const {
-  return reinterpret_cast<T*>(s.memory[memory].data());
-}
-template <class T>
-const T* Kept<T>::of(const State& s) const {
-  return reinterpret_cast<const T*>(s.memory[memory].data());
-}
-inline float* LearnedTable::row(State& s, u32 router, u32 at) const {
-  return reinterpret_cast<float*>(s.memory[memory].data()) + (std::size_t{router} * rows + at) * stride;
-}
-inline const float* LearnedTable::row(const State& s, u32 router, u32 at) const {
-  return reinterpret_cast<const float*>(s.memory[memory].data()) + (std::size_t{router} * rows + at) * stride;
-}
 
 inline const float* LearnedTable::values(const State& s, u32 router, u32 at, float* space) const {
   const Memory& m = s.memory[memory];

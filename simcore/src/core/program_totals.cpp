@@ -144,8 +144,8 @@ bool runs_repeat_exactly(const Program& program) {
   return true;
 }
 
-// Returns the indices of dependencies that form a cycle, in order, or an empty list. Waiting for a start counts: two
-// operations that wait for each other's start never start.
+// Returns the indices of dependencies that form a cycle, the last one first, or an empty list. Waiting for a start
+// counts: two operations that wait for each other's start never start.
 std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> dependencies) {
   // Programs are usually written in order, and forward dependencies form no cycle.
   if (std::all_of(dependencies.begin(), dependencies.end(), [](const Dependency& d) { return d.before < d.after; }))
@@ -176,78 +176,46 @@ std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> depende
     path.push_back(unmet[op]);
     op = dependencies[unmet[op]].before;
   }
-  std::vector<u32> cycle(path.begin() + seen[op], path.end());
-  std::reverse(cycle.begin(), cycle.end());
-  return cycle;
+  return {path.begin() + seen[op], path.end()};
 }
 
-class Checker {
- public:
-  Checker(const Program& program, const std::string& where) : program_(program), where_(where) {}
+[[noreturn]] void fail(const Program& program, const std::string& where, u32 rank, u64 block, u32 op,
+                       const std::string& what) {
+  const std::string place = program.where(rank, block, op);
+  throw ConfigError(where + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " +
+                    std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
+}
 
-  void run() {
-    const bool alike = runs_repeat_exactly(program_);
-    Matching matching(program_.ranks);
-    Block block;
-    for (u32 rank = 0; rank < program_.ranks; rank++)
-      each_block(program_, rank, block, [&](u64 index, u64& times) {
-        if (!alike) times = 1;
-        worked(4 * (block.ops.size() + block.dependencies.size()));
-        check_block(rank, index, block);
-        for (u32 op = 0; op < block.ops.size(); op++)
-          matching.count(rank, index, op, block.ops[op], static_cast<i64>(times));
-      });
-    const Balance* const left = matching.first();
-    if (!left) return;
-    const bool send = left->count > 0;
-    const u32 rank = send ? left->source : left->destination;
-    block.clear();
-    program_.block(rank, left->block, block);
-    fail(rank, left->block, left->op,
-         text(block.ops[left->op]) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
-             std::to_string(std::abs(left->count)) + " without a match)");
+void check_block(const Program& program, const std::string& where, u32 rank, u64 index, const Block& block) {
+  const u32 ops = static_cast<u32>(block.ops.size());
+  for (u32 k = 0; k < ops; k++) {
+    const Op& op = block.ops[k];
+    if (op.kind == OpKind::kCalc) continue;
+    const bool receives = op.kind == OpKind::kReceive;
+    if (op.peer >= program.ranks && !(receives && op.peer == kAnySource))
+      fail(program, where, rank, index, k, text(op) + ": the program has " + std::to_string(program.ranks) + " ranks");
+    if (op.tag < 0 && !(receives && op.tag == kAnyTag))
+      fail(program, where, rank, index, k, text(op) + ": the tag must be 0 or more");
   }
-
- private:
-  [[noreturn]] void fail(u32 rank, u64 block, u32 op, const std::string& what) const {
-    const std::string place = program_.where(rank, block, op);
-    throw ConfigError(where_ + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " +
-                      std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
+  for (const Dependency& d : block.dependencies)
+    if (d.before >= ops || d.after >= ops)
+      fail(program, where, rank, index, std::min(d.after, d.before),
+           "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " +
+               std::to_string(ops) + " operations");
+  const std::vector<u32> cycle = find_cycle(ops, block.dependencies);
+  if (cycle.empty()) return;
+  std::vector<u32> circle;  // each operation requires the next
+  for (const u32 k : cycle) circle.push_back(block.dependencies[k].after);
+  std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
+  circle.push_back(circle.front());
+  std::vector<std::string> words;
+  for (const u32 op : circle) {
+    const std::string place = program.where(rank, index, op);
+    words.push_back(std::to_string(op) + (place.empty() ? "" : " (" + place + ")"));
   }
-
-  void check_block(u32 rank, u64 index, const Block& block) {
-    const u32 ops = static_cast<u32>(block.ops.size());
-    for (u32 k = 0; k < ops; k++) {
-      const Op& op = block.ops[k];
-      if (op.kind == OpKind::kCalc) continue;
-      const bool wildcard = op.kind == OpKind::kReceive && op.peer == kAnySource;
-      if (!wildcard && op.peer >= program_.ranks)
-        fail(rank, index, k, text(op) + ": the program has " + std::to_string(program_.ranks) + " ranks");
-      if (op.tag < 0 && !(op.kind == OpKind::kReceive && op.tag == kAnyTag))
-        fail(rank, index, k, text(op) + ": the tag must be 0 or more");
-    }
-    for (const Dependency& d : block.dependencies)
-      if (d.before >= ops || d.after >= ops)
-        fail(rank, index, std::min(d.after, d.before),
-             "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " +
-                 std::to_string(ops) + " operations");
-    const std::vector<u32> cycle = find_cycle(ops, block.dependencies);
-    if (cycle.empty()) return;
-    std::vector<u32> circle;  // each operation requires the next
-    for (auto k = cycle.rbegin(); k != cycle.rend(); ++k) circle.push_back(block.dependencies[*k].after);
-    std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
-    circle.push_back(circle.front());
-    std::vector<std::string> words;
-    for (const u32 op : circle) {
-      const std::string place = program_.where(rank, index, op);
-      words.push_back(std::to_string(op) + (place.empty() ? "" : " (" + place + ")"));
-    }
-    fail(rank, index, circle.front(), "operations that require each other in a cycle: " + join(words, " requires "));
-  }
-
-  const Program& program_;
-  const std::string& where_;
-};
+  fail(program, where, rank, index, circle.front(),
+       "operations that require each other in a cycle: " + join(words, " requires "));
+}
 
 }  // namespace
 
@@ -291,6 +259,27 @@ std::vector<u64> bytes_sent(const Program& program) {
   return bytes;
 }
 
-void check_program(const Program& program, const std::string& where) { Checker(program, where).run(); }
+void check_program(const Program& program, const std::string& where) {
+  const bool alike = runs_repeat_exactly(program);
+  Matching matching(program.ranks);
+  Block block;
+  for (u32 rank = 0; rank < program.ranks; rank++)
+    each_block(program, rank, block, [&](u64 index, u64& times) {
+      if (!alike) times = 1;
+      worked(4 * (block.ops.size() + block.dependencies.size()));
+      check_block(program, where, rank, index, block);
+      for (u32 op = 0; op < block.ops.size(); op++)
+        matching.count(rank, index, op, block.ops[op], static_cast<i64>(times));
+    });
+  const Balance* const left = matching.first();
+  if (!left) return;
+  const bool send = left->count > 0;
+  const u32 rank = send ? left->source : left->destination;
+  block.clear();
+  program.block(rank, left->block, block);
+  fail(program, where, rank, left->block, left->op,
+       text(block.ops[left->op]) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
+           std::to_string(std::abs(left->count)) + " without a match)");
+}
 
 }  // namespace flitgym::workload

@@ -8,8 +8,6 @@ namespace flitgym {
 
 namespace {
 
-constexpr double kMaxRoundingError = 0.01;
-
 // Returns the delay line of a delay, creating it for a new delay.
 u16 line_of(Network& net, u32 cycles) {
   const auto found = std::find(net.delays.begin(), net.delays.end(), cycles);
@@ -40,7 +38,7 @@ class Clock {
     const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
     report_.push_back({quantity, ns, rounded, error});
     const bool near = !bandwidth && rounded > 0 && std::abs(rounded - exact) <= 0.5 + 1e-9;
-    if ((std::abs(error) > kMaxRoundingError && !near) || (ns == 0 && least > 0))
+    if ((std::abs(error) > 0.01 && !near) || (ns == 0 && least > 0))
       throw ConfigError("router.cycle_ns: with " + to_string(Value{cycle_ns_}) + " ns, " + quantity + " = " +
                         to_string(Value{ns}) + " ns becomes " + std::to_string(rounded) +
                         " cycles = " + to_string(Value{rounded * cycle_ns_}) + " ns, an error above " +

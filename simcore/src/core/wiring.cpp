@@ -60,9 +60,6 @@ void lay_out(const Wiring& wiring, Network& net) {
 }
 
 void Wiring::resize(u32 router_count, u32 ports) {
-  if (ports > kMaxRadix)
-    throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports; the core supports at most " +
-                      std::to_string(kMaxRadix));
   if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) +
                       " ports exceed the core's limit of 2^26 ports");

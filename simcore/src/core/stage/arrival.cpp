@@ -78,12 +78,6 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   line.first = due;
 }
 
-template <bool kPlain, bool kSingleFlit, bool kLearns>
-void arrive_all(Frame& f) {
-  for (auto& line : f.part.flit_lines.lines)
-    if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
-}
-
 // kPlain: no watched packet, no accounts of jobs (frame.hpp) and no sensed occupancies. kOutputBuffers: a credit lets
 // a flit leave its output queue; false: it lets a flit at an input request the switch.
 template <bool kPlain, bool kOutputBuffers>
@@ -131,23 +125,25 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   line.first = due;
 }
 
-template <bool kPlain, bool kOutputBuffers>
-void credit_all(Frame& f) {
-  for (auto& line : f.part.credit_lines.lines)
-    if (line.first != line.due(f.now)) credit<kPlain, kOutputBuffers>(f, line);
-}
-
 }  // namespace
 
 void arrivals(Frame& f) {
   if (f.net.whole_packets) return arrivals_of_packets(f);
-  specialise([&](auto plain_run, auto single_flit, auto learns) { arrive_all<plain_run, single_flit, learns>(f); },
-             plain(f), f.net.most_packet_flits == 1, f.net.learns);
+  specialise(
+      [&](auto plain_run, auto single_flit, auto learns) {
+        for (auto& line : f.part.flit_lines.lines)
+          if (line.first != line.due(f.now)) arrive<plain_run, single_flit, learns>(f, line);
+      },
+      plain(f), f.net.most_packet_flits == 1, f.net.learns);
 }
 
 void credits(Frame& f) {
-  specialise([&](auto plain_run, auto output_buffers) { credit_all<plain_run, output_buffers>(f); },
-             plain(f) && !f.sensed, f.net.router.output_depth > 0 && !f.net.router.charged_at_switch);
+  specialise(
+      [&](auto plain_run, auto output_buffers) {
+        for (auto& line : f.part.credit_lines.lines)
+          if (line.first != line.due(f.now)) credit<plain_run, output_buffers>(f, line);
+      },
+      plain(f) && !f.sensed, f.net.router.output_depth > 0 && !f.net.router.charged_at_switch);
 }
 
 void feedback(Frame& f) {

@@ -43,9 +43,5 @@ inline IslipPort islip_port(const Network& net, u16* memory, u32 port) {
   const u32 slots = waiting_credits(net);
   return {memory + std::size_t{port} * IslipPort::columns(net.vcs, slots), net.vcs, slots};
 }
-// For functions that only read.
-inline IslipPort islip_port(const Network& net, const State& s, u32 port) {
-  return islip_port(net, const_cast<u16*>(net.islip.of(s)), port);
-}
 
 }  // namespace flitgym

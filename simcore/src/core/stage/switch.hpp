@@ -91,6 +91,12 @@ struct Router {
         visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
     }
   }
+  // Calls visit(bit) for each input VC that requests this output.
+  template <class Visit>
+  __attribute__((always_inline)) void each_request(u32 out_port, Visit&& visit) const {
+    for (u32 word = 0; word < words(); word++)
+      for (u64 m = mask(out_port)[word]; m; m &= m - 1) visit(word * 64 + static_cast<u32>(__builtin_ctzll(m)));
+  }
   bool any_asked() const {
     if constexpr (kShape.few_ports) return *asked != 0;
     return std::any_of(asked, asked + x.asked_words, [](u64 word) { return word != 0; });
@@ -264,7 +270,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
       x.again_count += in.count > 0;
     } else if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
-      request_next_route(x.f, v);
+      request_route(x.f, v, x.now + 1);
     }
     if (!kShape.single_flit) {
       const bool owned = !head || net.router.separate_vc_allocation;

@@ -119,7 +119,6 @@ constexpr u32 kFewKeys = 32;
 template <Shape kShape>
 inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>& at, u64* keys, Cycle& free_from) {
   const Fabric& x = at.x;
-  const u32 words = at.words();
   u32 n = 0;
   at.each_asked(0, [&](u32 out_port) {
     const Cycle output_until = at.ports[out_port].output_busy_until;
@@ -127,31 +126,28 @@ inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>&
       free_from = std::min(free_from, output_until);
       return;
     }
-    const u64* const mask = at.mask(out_port);
-    for (u32 word = 0; word < words; word++)
-      for (u64 m = mask[word]; m; m &= m - 1) {
-        const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
-        const Cycle input_until = at.ports[bit >> x.vc_shift].input_busy_until;
-        if (at.busy(input_until)) {
-          free_from = std::min(free_from, input_until);
-          continue;
-        }
-        const Request request(at, out_port, bit);
-        if (!has_room(at, request)) {
-          // this request may have won its output VC just now; it requests the switch in the next cycle
-          if (x.net.router.separate_vc_allocation) free_from = x.now;
-          continue;
-        }
-        // Insertion sort orders up to kFewKeys keys. Each insertion compares the new key with all keys, so no branch
-        // depends on their order.
-        u64 key = u64{x.served[at.first_vc | bit]} << 32 | bit << kPortBits | out_port;
-        for (u32 k = 0; k < n && n < kFewKeys; k++) {
-          const u64 other = keys[k];
-          keys[k] = std::min(key, other);
-          key = std::max(key, other);
-        }
-        keys[n++] = key;
+    at.each_request(out_port, [&](u32 bit) __attribute__((always_inline)) {
+      const Cycle input_until = at.ports[bit >> x.vc_shift].input_busy_until;
+      if (at.busy(input_until)) {
+        free_from = std::min(free_from, input_until);
+        return;
       }
+      const Request request(at, out_port, bit);
+      if (!has_room(at, request)) {
+        // this request may have won its output VC just now; it requests the switch in the next cycle
+        if (x.net.router.separate_vc_allocation) free_from = x.now;
+        return;
+      }
+      // Insertion sort orders up to kFewKeys keys. Each insertion compares the new key with all keys, so no branch
+      // depends on their order.
+      u64 key = u64{x.served[at.first_vc | bit]} << 32 | bit << kPortBits | out_port;
+      for (u32 k = 0; k < n && n < kFewKeys; k++) {
+        const u64 other = keys[k];
+        keys[k] = std::min(key, other);
+        key = std::max(key, other);
+      }
+      keys[n++] = key;
+    });
   });
   if (n > kFewKeys) std::sort(keys, keys + n);
   return n;

@@ -46,12 +46,6 @@ class Islip {
   u32 port_of(u32 bit) const { return bit >> x_.vc_shift; }
   u32 vc_of(u32 bit) const { return bit & ((1u << x_.vc_shift) - 1); }
 
-  template <class Visit>
-  void each_request(u32 out_port, Visit visit) const {
-    for (u32 word = 0; word < at_.words(); word++)
-      for (u64 m = at_.mask(out_port)[word]; m; m &= m - 1) visit(word * 64 + static_cast<u32>(__builtin_ctzll(m)));
-  }
-
   // Each head without an output VC requests all free VCs of its class.
   void allocate_vcs() {
     at_.each_asked(0, [&](u32 out_port) {
@@ -59,7 +53,7 @@ class Islip {
       u32* const owners = &x_.owners[first];
       const u32 classes = at_.channels[out_port].kind == PortKind::kTerminal ? 1 : x_.net.routing_facts.classes;
       u32 heads[kMaxRadix * kMaxVcs], count = 0;
-      each_request(out_port, [&](u32 bit) {
+      at_.each_request(out_port, [&](u32 bit) {
         const InputVc& in = at_.inputs[bit];
         if (in.sent == 0 && owners[in.out_vc] != (at_.first_vc | bit)) heads[count++] = bit;
       });
@@ -100,7 +94,7 @@ class Islip {
       if (at_.busy(at_.ports[out_port].output_busy_until)) return;
       const u32 from = of(out_port).output();
       u32 best = kNone;
-      each_request(out_port, [&](u32 bit) {
+      at_.each_request(out_port, [&](u32 bit) {
         const u32 in_port = port_of(bit);
         if (at_.busy(at_.ports[in_port].input_busy_until) || !has_room(at_, Request(at_, out_port, bit))) return;
         if (best != kNone && port_of(best) == in_port) {

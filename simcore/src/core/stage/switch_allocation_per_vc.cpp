@@ -34,7 +34,6 @@ template <Shape kShape>
 void allocate(const Router<kShape>& at) {
   const Fabric& x = at.x;
   u32* const served = &x.served[at.first_vc];
-  const u64* const mask = at.mask(0);
   const std::size_t rerouted = x.f.part.route_list.size();
   u64 keys[kMaxRadix * kMaxVcs + 1];        // the best request with room for each output VC
   u64 contended[kMaxRadix * kMaxVcs / 64];  // bit per output VC with such a request
@@ -43,30 +42,28 @@ void allocate(const Router<kShape>& at) {
   std::fill_n(place, x.words * 64, u16{0});
   u32 n = 0;
 
-  for (u32 word = 0; word < x.words; word++)
-    for (u64 m = mask[word]; m; m &= m - 1) {
-      const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
-      const InputVc& in = at.inputs[bit];
-      const u64 key = u64{served[bit]} << 32 | bit << kPortBits | in.out_port;
-      if (!kShape.single_flit && in.sent > 0 && in.count == 0) continue;  // the packet's next flit has not arrived
-      const bool holds = !kShape.single_flit && in.sent > 0;              // the packet holds the output VC
-      if (!has_room(at, Request(at, in.out_port, bit))) [[unlikely]]
-        continue;
-      if (holds) {
-        keys[n++] = key;
-        continue;
-      }
-      // The least key of each output VC. Whether it has another request cannot be predicted.
-      const u32 to = u32{in.out_port} << x.vc_shift | in.out_vc;
-      u64& there = contended[to / 64];
-      const bool other = there >> (to % 64) & 1;
-      const u32 k = select(other, u32{place[to]}, n);
-      keys[n] = ~u64{0};
-      keys[k] = std::min(key, keys[k]);
-      there |= u64{1} << (to % 64);
-      place[to] = static_cast<u16>(k);
-      n += !other;
+  at.each_request(0, [&](u32 bit) __attribute__((always_inline)) {
+    const InputVc& in = at.inputs[bit];
+    const u64 key = u64{served[bit]} << 32 | bit << kPortBits | in.out_port;
+    if (!kShape.single_flit && in.sent > 0 && in.count == 0) return;  // the packet's next flit has not arrived
+    const bool holds = !kShape.single_flit && in.sent > 0;            // the packet holds the output VC
+    if (!has_room(at, Request(at, in.out_port, bit))) [[unlikely]]
+      return;
+    if (holds) {
+      keys[n++] = key;
+      return;
     }
+    // The least key of each output VC. Whether it has another request cannot be predicted.
+    const u32 to = u32{in.out_port} << x.vc_shift | in.out_vc;
+    u64& there = contended[to / 64];
+    const bool other = there >> (to % 64) & 1;
+    const u32 k = select(other, u32{place[to]}, n);
+    keys[n] = ~u64{0};
+    keys[k] = std::min(key, keys[k]);
+    there |= u64{1} << (to % 64);
+    place[to] = static_cast<u16>(k);
+    n += !other;
+  });
 
   if (n <= kFewKeys) sort_few(keys, n);
   else std::sort(keys, keys + n);

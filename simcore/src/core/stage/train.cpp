@@ -110,15 +110,7 @@ void arrivals_of_packets(Frame& f) {
   for (const FlitEvent& e : f.w.tails) eject(f, f.net.port_of_vc(e.vc) - f.net.router_ports, e.flit);
 }
 
-void traversal_of_packets(Frame& f) {
-  if (!f.part.ports_due.due(f.now)) return;
-  f.w.ids.clear();
-  f.part.ports_due.take(f.now, f.w.ids);
-  if (f.w.ids.empty()) return;
-  const u32 count = static_cast<u32>(f.w.ids.size());
-  // The added ids are only prefetched. They are ports that are due in the next cycle, as far as there are any.
-  f.w.ids.resize(count + kAhead, f.w.ids.back());
-  f.part.ports_due.peek(f.now + 1, f.w.ids.data() + count, kAhead);
+void send_packets(Frame& f, u32 count) {
   const u32* const due = f.w.ids.data();
   const Observers observers(f);
   for (u32 i = 0; i < count; i++) {

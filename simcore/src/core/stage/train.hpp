@@ -25,9 +25,9 @@
 
 namespace flitgym {
 
-// train.cpp: the stages for packets that keep together.
+// train.cpp: arrivals and traversal of packets that keep together.
 void arrivals_of_packets(Frame& f);
-void traversal_of_packets(Frame& f);
+void send_packets(Frame& f, u32 count);  // the first `count` of Workspace::ids are the ports
 
 // The cycle in which the tail of a packet passes a place that its head passes at `first`.
 inline Cycle tail_passes(const Packet& p, Cycle first, u32 flit_cycles) {

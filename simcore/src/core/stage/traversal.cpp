@@ -7,7 +7,7 @@ namespace flitgym {
 namespace {
 
 template <bool kPlain, bool kSingleFlit>
-void send_all(Frame& f) {
+void send_all(Frame& f, u32 count) {
   const Network& net = f.net;
   State& s = f.s;
   Port* const ports = s.ports.data();
@@ -16,10 +16,6 @@ void send_all(Frame& f) {
   const Flit* next = s.next.data();
   const Packet* packets = s.packets.data();
   DelayLine<FlitEvent>* const lines = f.part.flit_lines.lines.data();
-  const u32 count = static_cast<u32>(f.w.ids.size());
-  // The added ids are only prefetched. They are ports that are due in the next cycle, as far as there are any.
-  f.w.ids.resize(count + kMostAhead, f.w.ids.back());
-  f.part.ports_due.peek(f.now + 1, f.w.ids.data() + count, kMostAhead);
   const u32* const due = f.w.ids.data();
   const u32 look = events_ahead(net);
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports,
@@ -87,12 +83,15 @@ void send_all(Frame& f) {
 }  // namespace
 
 void traversal(Frame& f) {
-  if (f.net.whole_packets) return traversal_of_packets(f);
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);
-  if (f.w.ids.empty()) return;
-  specialise([&](auto plain_run, auto single_flit) { send_all<plain_run, single_flit>(f); }, plain(f),
+  const u32 count = static_cast<u32>(f.w.ids.size());
+  // The added ids are only prefetched. They are ports that are due in the next cycle, as far as there are any.
+  f.w.ids.resize(count + kMostAhead, f.w.ids.back());
+  f.part.ports_due.peek(f.now + 1, f.w.ids.data() + count, kMostAhead);
+  if (f.net.whole_packets) return send_packets(f, count);
+  specialise([&](auto plain_run, auto single_flit) { send_all<plain_run, single_flit>(f, count); }, plain(f),
              f.net.most_packet_flits == 1);
 }
 
