@@ -69,7 +69,7 @@ struct Nodes {
   u32 terminal(u32 node, u32 k) const { return terminals[std::size_t{node} * nics + k / ranks_per_nic()]; }
 };
 
-// A scheduler that places jobs during the run (src/core/hosts/scheduler.hpp).
+// A scheduler that places jobs during the run (src/core/hosts/scheduler.cpp).
 struct Scheduler {
   u64 launch_ps = 0;  // time from a decision to the start of the ranks; 0: there is no scheduler
   bool backfills = false;

@@ -155,7 +155,7 @@ void choose_partitions(Network& net, u32 wanted, u32 threads) {
     else cut_units_of(unit);
   }
   net.lookahead = std::min(shortest, net.router.watchdog_cycles);
-  if (net.workload && net.workload->scheduled())  // see scheduler.hpp
+  if (net.workload && net.workload->scheduled())  // see scheduler.cpp
     net.lookahead =
         static_cast<u32>(std::min<u64>(net.lookahead, net.workload->scheduler.launch_ps / net.workload->cycle_ps));
   if (!wanted && net.lookahead < kShortestWindow) {

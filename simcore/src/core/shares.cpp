@@ -1,4 +1,4 @@
-#include "core/shares.hpp"
+#include "core/partition_runner.hpp"
 
 namespace flitgym {
 

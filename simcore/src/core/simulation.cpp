@@ -4,7 +4,6 @@
 
 #include "core/demand.hpp"
 #include "core/hosts/engine.hpp"
-#include "core/hosts/scheduler.hpp"
 #include "core/partition.hpp"
 #include "core/partition_runner.hpp"
 #include "core/stage/stage.hpp"

@@ -9,7 +9,6 @@
 #include "core/demand.hpp"
 #include "core/failures.hpp"
 #include "core/hosts/engine.hpp"
-#include "core/hosts/scheduler.hpp"
 #include "core/partition.hpp"
 #include "core/stage/acknowledgement.hpp"
 #include "core/stage/stage.hpp"

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "core/hosts/engine.hpp"
-#include "core/hosts/scheduler.hpp"
 #include "simcore/kind.hpp"
 #include "simcore/program_totals.hpp"
 #include "simcore/traffic_classes.hpp"

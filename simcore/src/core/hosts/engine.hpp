@@ -102,6 +102,10 @@ MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs)
 void message_begun(const Workload& w, State& s, const Message& m);
 void message_complete(const Workload& w, State& s, const Message& m, u64 when);
 
+// scheduler.cpp: declares the memories of the scheduler. Throws ConfigError if it cannot schedule the jobs.
+Scheduler declare_scheduler(const Params& params, Network& net, const Workload& w);
+void schedule(const Network& net, State& s);  // call after host events, at the end of a partition window
+
 // Reports the operations for which unfinished ranks wait, one line each for the first `most` ranks.
 std::string waiting_report(const Network& network, const State& state, u32 most);
 

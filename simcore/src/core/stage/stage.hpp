@@ -142,6 +142,13 @@ inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc,
   else f.part.routes_due.push(due, input_vc);
 }
 
+// The same for a packet that is in front from the next cycle on, without the code of the present cycle in every grant.
+inline __attribute__((always_inline)) void request_next_route(Frame& f, u32 input_vc) {
+  const u32 pipeline = f.net.router.pipeline_cycles;
+  if (pipeline == 0) f.part.route_list.push_back(input_vc);
+  else f.part.routes_due.push(f.now + 1 + pipeline, input_vc);
+}
+
 // As a number, because the queue may be empty.
 inline std::uintptr_t address_of_link(const Flit* next, Flit packet) {
   return reinterpret_cast<std::uintptr_t>(next) + sizeof(Flit) * std::uintptr_t{packet_of(packet)};

@@ -270,7 +270,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
       x.again_count += in.count > 0;
     } else if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
-      request_route(x.f, v, x.now + 1);
+      request_next_route(x.f, v);
     }
     if (!kShape.single_flit) {
       const bool owned = !head || net.router.separate_vc_allocation;
