@@ -5,9 +5,11 @@ for its own packet, but it fills the buffers of links that other packets need. S
 episodes, and the loss is measured over all of them.
 
 The score of a slot is minus a sum: each feature of the slot times a positive cost. The search is over the logarithms of
-the costs. Non-minimal paths may pay a further cost for a feature (`tolls`), which no linear score can express. The
-delay that a detour causes other packets grows with the time lost on its links (marginal-cost pricing: Beckmann,
-McGuire, Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
+the costs. Features may share a cost (`tied`): time in flight delays a packet as much as time in a queue, but cables are
+too similar on most networks for a search to tell. Non-minimal paths may pay a further cost for a feature (`tolls`),
+which no linear score can express. The delay that a detour causes other packets grows with the time lost on its links
+(marginal-cost pricing: Beckmann, McGuire, Winsten 1956). The costs may also be subtracted from the score of a trained
+policy (`base`).
 
     Ros and Hansen, PPSN X (2008)                                           sep-CMA-ES: a step and a scale per cost
     Kelly, Maulloo, Tan, J. Oper. Res. Soc. 49 (1998)                       proportional fairness: the sum of log rates
@@ -67,6 +69,8 @@ class Config:
     slots: int = 6
     slots_by: str = "estimate"  # or random, rotated: how candidates are chosen if there are more than slots
     tolls: list[str] = field(default_factory=list)  # features for which non-minimal paths pay an extra cost
+    # Features with the cost of another one: {more_time: lost} if ns in flight and ns in queues count alike
+    tied: dict[str, str] = field(default_factory=dict)
     # Name or file of a policy, from whose score the costs are subtracted; null: the score consists of the costs only
     base: str | None = None
     # search
@@ -105,12 +109,20 @@ class Config:
                 raise ConfigError(f"agent: {', '.join(names)} has a feature twice; each cost needs its own name")
         if self.tolls and LONGER not in features:
             raise ConfigError(f"agent.tolls: they need '{LONGER}', which agent.observation={self.observation} lacks")
-        costs = [*features, *_tolls(self.tolls)]
+        for name, other in self.tied.items():
+            for key, names in ((name, features), (other, self.costs)):
+                if key not in names:
+                    raise ConfigError(unknown("agent.tied", key, names, "feature"))
         for name, cost in self.start.items():
-            if name not in costs:
-                raise ConfigError(unknown("agent.start", name, costs, "feature"))
+            if name not in self.costs:
+                raise ConfigError(unknown("agent.start", name, self.costs, "feature"))
             if not (math.isfinite(cost) and 1 / _MOST_COST <= cost <= _MOST_COST):
                 raise ConfigError(f"agent.start.{name}: {cost} is outside {1 / _MOST_COST:g} .. {_MOST_COST:g}")
+
+    @property
+    def costs(self) -> list[str]:
+        """The names of the costs that the search varies: feature or feature_toll."""
+        return [name for name in (*features_of(self.observation), *_tolls(self.tolls)) if name not in self.tied]
 
 
 _DISTRIBUTION = ("mean", "step", "scale", "path", "path_in_steps")
@@ -184,7 +196,7 @@ class Agent:
         self._player = _Player(config, self.mixture, self.routing(config))
         seam = self._player.simulation(0, self.next_seed).seam()
         # General features are the same for all slots, so they have no costs, only tolls.
-        self.costs = [*features_of(config.observation), *_tolls(config.tolls)]
+        self.costs = config.costs
         for feature in [*seam["general"], *seam["per_slot"]]:
             if feature["name"].rpartition(".")[2] not in config.tolls:
                 continue
@@ -308,6 +320,7 @@ class Agent:
 
     def _layers(self, logs: Tensor) -> Layers:
         costs = dict(zip(self.costs, logs.exp().tolist(), strict=True))
+        costs |= {name: costs[other] for name, other in self.config.tied.items()}
         return _layers(self.config, costs, self.base)
 
     def policy(self) -> Layers:

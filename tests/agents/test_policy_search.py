@@ -65,11 +65,15 @@ def test_it_keeps_the_best_of_some_means(mixture: Mixture, monkeypatch: pytest.M
     assert len(played) == 18
 
 
-@pytest.mark.parametrize("tolls", [[], ["lost", "queued"]])
-def test_the_costs_of_a_policy_are_read_from_its_layers(mixture: Mixture, tolls: list[str]) -> None:
-    agent = Agent(Config(**_SMALL, tolls=tolls), mixture, rounds=1, seed=1)
+@pytest.mark.parametrize(("tolls", "tied"), [([], {}), (["lost", "queued"], {}), (["lost"], {"more_time": "lost"})])
+def test_the_costs_of_a_policy_are_read_from_its_layers(
+    mixture: Mixture, tolls: list[str], tied: dict[str, str]
+) -> None:
+    agent = Agent(Config(**_SMALL, tolls=tolls, tied=tied), mixture, rounds=1, seed=1)
     agent.mean = torch.tensor(np.random.default_rng(1).normal(size=len(agent.costs)))
     found = costs_of(agent.policy(), agent.config.observation, tolls)
+    for name, other in tied.items():
+        assert found.pop(name) == found[other]
     assert list(found) == agent.costs
     assert np.log(list(found.values())) == pytest.approx(agent.mean.numpy(), abs=1e-5)
 
