@@ -37,10 +37,10 @@ def draw(groups: Mapping[str, Rows], stem: Path) -> list[Path]:
     rows = [row for label in styles for row in groups[label]]
     prefixes = tuple(f"progress.{word}" for word in COMPARED)
     compared = sorted({key for row in rows for key in row if key.startswith(prefixes)}, key=_number)[:_MOST_COMPARED]
-    panels = ["progress.reward", "progress.loss", *compared]
+    panels = [key for key in ("progress.reward", "progress.loss") if any(row.get(key) for row in rows)] + compared
     figure = Figure(figsize=(4.2 * len(panels), 3.9), layout="constrained")
     handles: list[Line2D] = []
-    for ax, key in zip(figure.subplots(1, len(panels)), panels, strict=True):
+    for ax, key in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         metric = key.removeprefix("progress.")
         handles = []
         for label, style in styles.items():

@@ -117,7 +117,9 @@ def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
     The label has options if they distinguish all groups, otherwise the keys that all groups have, otherwise all keys.
     """
     if len(identities) == 1:
-        return [f"{identities[0].get('agent.name')} on {identities[0].get('topology.name')}"]
+        worlds = {key.split(".")[1] for key in identities[0] if key.startswith("worlds.")}
+        where = f"{len(worlds)} worlds" if worlds else identities[0].get("topology.name")
+        return [f"{identities[0].get('agent.name')} on {where}"]
     common = [key for key in identities[0] if all(key in other for other in identities)]
     every = list(dict.fromkeys(key for identity in identities for key in identity))
     labels: list[str] = []
