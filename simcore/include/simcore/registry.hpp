@@ -23,7 +23,7 @@ struct Wiring : Places {
 
   void resize(u32 router_count, u32 ports);           // equal routers
   void resize(const std::vector<u32>& ports);         // [routers] ports of each router
-  void connect(End a, End b, const Link& link = {});  // needs free ports
+  void connect(End a, End b, const Link& link = {});  // throws CoreError as free_port()
   // Terminals are numbered in the order of attachment.
   void attach_terminal(End at, const Link& link = {PortKind::kTerminal});
   u32 port(End end) const { return first[end.router] + end.port; }

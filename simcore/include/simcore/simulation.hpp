@@ -24,7 +24,7 @@ class Watchdog {
   void check(const Network& net, const State& s);  // throws CoreError with the deadlock report
 
  private:
-  u64 moves_ = 0, moved_at_ = 0;  // moves so far, and cycle of the last one
+  u64 moves_ = ~u64{0}, moved_at_ = 0;  // moves so far (at first unknown), and cycle of the last one
 };
 
 class Simulation {

@@ -23,7 +23,7 @@ std::map<std::string, double> statistics(const Network& network, const State& st
 
 // Sums over all partitions.
 Window window_sums(const State& state);
-// The same of an array, which may be shorter in some partitions.
+// The sum of an array over all partitions or hosts. It may be shorter in some of them.
 template <class Part, class Entry>
 std::vector<Entry> summed(const State& s, std::vector<Entry> Part::* array) {
   std::vector<Entry> all;

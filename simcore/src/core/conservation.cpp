@@ -52,7 +52,7 @@ void check_conservation(const Network& net, const State& s) {
   }
   if (net.islip.kept())
     for (u32 p = 0; p < net.router_ports; p++) {
-      const IslipPort port = islip_port(net, const_cast<u16*>(net.islip.of(s)), p);
+      const IslipPort port = islip_port(net, const_cast<u16*>(net.islip.of(s)), p);  // only reads
       for (u32 k = 0; k < port.credits(); k++) returning[net.vc_id(net.channels[p].peer, port.credit(k) % kMaxVcs)]++;
     }
   const Totals sums = totals(s);

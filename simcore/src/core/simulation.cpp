@@ -43,8 +43,8 @@ void Simulation::whole_or_broken(Work work) {
     work();
   } catch (const CoreError& error) {
     broken_ = error.what();
-    tables_.check_due(*network_, state_,
-                      kEndOfTime);  // throws with the table entry that caused the error, if there is one
+    // Throws with the table entry that caused the error, if there is one.
+    tables_.check_due(*network_, state_, kEndOfTime);
     throw;
   } catch (const ConfigError& error) {
     broken_ = error.what();

@@ -98,7 +98,8 @@ void TableGuard::set(const Network& net, State& s, u32 memory, const float* valu
 }
 
 // A check every `period` cycles costs a run next to nothing, however often run() is called. The routes that come of a
-// table are verified in every cycle (Workspace::verify_choices).
+// table are verified in every cycle (Workspace::verify_choices). The present cycle is earlier than the last check if a
+// snapshot was restored.
 void TableGuard::check_due(const Network& net, const State& s, u64 cycles) {
   const u64 now = s.part.totals.now;
   for (u32 k = 0; k < tables_.size(); k++) {

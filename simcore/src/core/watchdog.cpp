@@ -36,7 +36,7 @@ static std::string deadlock_report(const Network& net, const State& s) {
 
 void Watchdog::check(const Network& net, const State& s) {
   const Totals t = totals(s);
-  if (t.moves != moves_ || t.packets_in_network == 0 || t.now < moved_at_) {
+  if (t.moves != moves_ || t.packets_in_network == 0) {
     moves_ = t.moves;
     moved_at_ = t.now;
   } else if (t.now - moved_at_ >= net.router.watchdog_cycles) {

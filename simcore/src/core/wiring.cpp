@@ -60,7 +60,7 @@ void lay_out(const Wiring& wiring, Network& net) {
 }
 
 void Wiring::resize(u32 router_count, u32 ports) {
-  if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
+  if (u64{router_count} * std::bit_ceil(std::max(u64{ports}, u64{1})) >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) +
                       " ports exceed the core's limit of 2^26 ports");
   resize(std::vector<u32>(router_count, ports));

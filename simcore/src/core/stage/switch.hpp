@@ -65,12 +65,12 @@ struct Router {
   Router(const Fabric& fabric, u32 router) : x(fabric), id(router) {}
   const Fabric& x;
   const u32 id, first_port = id << x.radix_shift, first_vc = first_port << x.vc_shift;
-  InputVc* const inputs = &x.input_vcs[first_vc];           // by bit
-  OutputVc* const outputs = &x.output_vcs[first_vc];        // by local port << vc_shift | vc
-  Port* const ports = &x.ports[first_port];                 // by local port
-  const Channel* const channels = &x.channels[first_port];  // by local port
-  // By local output port: mask of input VCs. Mask of output ports with a request.
-  u64 *const requests = &x.requests[std::size_t{first_port} * x.words], *const asked = &x.asked[id * x.asked_words];
+  InputVc* const inputs = &x.input_vcs[first_vc];                        // by bit
+  OutputVc* const outputs = &x.output_vcs[first_vc];                     // by local port << vc_shift | vc
+  Port* const ports = &x.ports[first_port];                              // by local port
+  const Channel* const channels = &x.channels[first_port];               // by local port
+  u64* const requests = &x.requests[std::size_t{first_port} * x.words];  // by local output port: mask of input VCs
+  u64* const asked = &x.asked[id * x.asked_words];                       // mask of output ports with a request
 
   __attribute__((always_inline)) u32 words() const { return kShape.mask_words ? kShape.mask_words : x.words; }
   __attribute__((always_inline)) u64* mask(u32 out_port) const { return &requests[out_port * words()]; }
@@ -91,7 +91,7 @@ struct Router {
         visit(word * 64 + static_cast<u32>(__builtin_ctzll(turn)));
     }
   }
-  // Calls visit(bit) for each input VC that requests this output.
+  // Calls visit(bit) for each input VC in the mask of an output.
   template <class Visit>
   __attribute__((always_inline)) void each_request(u32 out_port, Visit&& visit) const {
     for (u32 word = 0; word < words(); word++)
