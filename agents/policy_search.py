@@ -5,11 +5,11 @@ for its own packet, but it fills the buffers of links that other packets need. S
 episodes, and the loss is measured over all of them.
 
 The score of a slot is minus a sum: each feature of the slot times a positive cost. The search is over the logarithms of
-the costs. Features may share a cost (`tied`): time in flight delays a packet as much as time in a queue, but cables are
-too similar on most networks for a search to tell. Non-minimal paths may pay a further cost for a feature (`tolls`),
-which no linear score can express. The delay that a detour causes other packets grows with the time lost on its links
-(marginal-cost pricing: Beckmann, McGuire, Winsten 1956). The costs may also be subtracted from the score of a trained
-policy (`base`).
+the costs. Features may share a cost (`tied`): time in flight delays a packet as much as reported time in queues, but
+cables are too similar on most networks for a search to tell. Non-minimal paths may pay a further cost for a feature
+(`tolls`), which no linear score can express. The delay that a detour causes other packets grows with the time lost on
+its links (marginal-cost pricing: Beckmann, McGuire, Winsten 1956). The costs may also be subtracted from the score of a
+trained policy (`base`).
 
     Ros and Hansen, PPSN X (2008)                                           sep-CMA-ES: a step and a scale per cost
     Kelly, Maulloo, Tan, J. Oper. Res. Soc. 49 (1998)                       proportional fairness: the sum of log rates
@@ -69,7 +69,7 @@ class Config:
     slots: int = 6
     slots_by: str = "estimate"  # or random, rotated: how candidates are chosen if there are more than slots
     tolls: list[str] = field(default_factory=list)  # features for which non-minimal paths pay an extra cost
-    # Features with the cost of another one: {more_time: lost} if ns in flight and ns in queues count alike
+    # Features with the cost of another one: {more_time: lost} if time in flight and reported lost time count alike
     tied: dict[str, str] = field(default_factory=dict)
     # Name or file of a policy, from whose score the costs are subtracted; null: the score consists of the costs only
     base: str | None = None
@@ -110,10 +110,14 @@ class Config:
         if self.tolls and LONGER not in features:
             raise ConfigError(f"agent.tolls: they need '{LONGER}', which agent.observation={self.observation} lacks")
         for name, other in self.tied.items():
-            for key, names in ((name, features), (other, self.costs)):
-                if key not in names:
-                    raise ConfigError(unknown("agent.tied", key, names, "feature"))
+            for feature in (name, other):
+                if feature not in features:
+                    raise ConfigError(unknown(f"agent.tied.{name}", feature, features, "feature"))
+            if other in self.tied:
+                raise ConfigError(f"agent.tied.{name}: '{other}' has no cost of its own")
         for name, cost in self.start.items():
+            if name in self.tied:
+                raise ConfigError(f"agent.start.{name}: its cost is that of '{self.tied[name]}' (agent.tied)")
             if name not in self.costs:
                 raise ConfigError(unknown("agent.start", name, self.costs, "feature"))
             if not (math.isfinite(cost) and 1 / _MOST_COST <= cost <= _MOST_COST):

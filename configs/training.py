@@ -58,7 +58,7 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
     for world in worlds.values():
         if isinstance(world.get("overrides"), str):  # as on the command line
             world["overrides"] = shlex.split(world["overrides"])
-    return worlds
+    return {name: world for name, world in worlds.items() if world.get("share") != 0}
 
 
 def _mapping(config: DictConfig, key: str, example: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def train_id(*, _root_: DictConfig) -> str:
     plain = {key: _root_[key] for key in _root_ if key != "hydra"}
     where = f"{_root_.topology.name}_{_root_.workload.name if has_workload(_root_) else _root_.traffic.name}"
     if _root_.worlds is not None:
-        where = f"{len(_root_.worlds)}_worlds"
+        where = f"{len(mixture(_root_) or ())}_worlds"
     what, identity = file_word(f"{_root_.agent.name}_{where}", 120), training_hash(OmegaConf.create(plain))
     return f"{what}_seed{_root_.seed}_{identity}"
 

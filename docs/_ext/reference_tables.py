@@ -403,7 +403,8 @@ def worlds() -> str:
     rows = []
     for path in sorted(CONFIG_DIR.glob("worlds/*.yaml")):
         words = " ".join(line.lstrip("# ") for line in path.read_text().splitlines()[1:] if line.startswith("#"))
-        agents = ", ".join(f"`{name}`" for name in sorted(trainable()) if _takes(name, path.stem))
+        fits = sorted(name for name in trainable() if _takes(name, path.stem)) if "\nagent:" in path.read_text() else []
+        agents = ", ".join(f"`{name}`" for name in fits)
         rows.append((f"[{path.stem}](../../configs/worlds/{path.name})", _plain(_first(words)), agents))
     return table(("preset", "worlds", "agents"), rows)
 

@@ -104,7 +104,8 @@ class _Rounds:
         to = track.to if left else "none"
         self._tracker = tracker(directory, to, training.plain, self.done, track.project, track.online)
         resources.callback(self._tracker.close)
-        where = config.topology.name if config.worlds is None else f"{len(config.worlds)} worlds"
+        worlds = mixture(config)
+        where = config.topology.name if worlds is None else f"{len(worlds)} worlds"
         self.shown = TrainProgress(resources, f"{config.agent.name} on {where}", config.rounds, self.done, alone)
         self._began = time.monotonic() - self._seconds
 

@@ -118,6 +118,7 @@ def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     if len(identities) == 1:
         worlds = {key.split(".")[1] for key in identities[0] if key.startswith("worlds.")}
+        worlds -= {key.split(".")[1] for key, value in identities[0].items() if key.endswith(".share") and not value}
         where = f"{len(worlds)} worlds" if worlds else identities[0].get("topology.name")
         return [f"{identities[0].get('agent.name')} on {where}"]
     common = [key for key in identities[0] if all(key in other for other in identities)]

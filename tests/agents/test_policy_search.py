@@ -78,6 +78,19 @@ def test_the_costs_of_a_policy_are_read_from_its_layers(
     assert np.log(list(found.values())) == pytest.approx(agent.mean.numpy(), abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tied": {"more_time": "foo"}}, r"agent\.tied\.more_time: unknown feature 'foo'"),
+        ({"tied": {"more_time": "lost", "lost": "queued"}}, "agent.tied.more_time: 'lost' has no cost of its own"),
+        ({"tied": {"more_time": "lost"}, "start": {"more_time": 3.0}}, "its cost is that of 'lost'"),
+    ],
+)
+def test_a_shared_cost_must_exist_once(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Config(**_SMALL, **settings)
+
+
 def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
     """The score is minus the sum of all costs; a path with more hops than minimal also pays the tolls."""
     config = Config(**_SMALL, tolls=["lost", "queued"])
