@@ -62,7 +62,7 @@ def test_a_training_on_several_worlds_begins_with_the_scores_of_its_base(world: 
     agent = Agent(Config(**_SMALL, **base, slots=6, hidden=[4], learning_rate=0.05), mixture, rounds=1, seed=1)
     x = np.random.default_rng(3).random((64, 18), dtype=np.float32)
     first = score(load_policy(shipped_policy("flitgym"))[0], x)
-    np.testing.assert_allclose(score(agent.policy(), x), first, atol=0.01)
+    np.testing.assert_allclose(score(agent.policy(), x), first, rtol=2e-4, atol=0.01)  # scores up to 1,000 in float32
     agent.train_round()
     assert np.abs(score(agent.policy(), x) - first).max() > 0.05
     # The costs of both worlds have the same size.
