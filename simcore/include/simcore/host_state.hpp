@@ -151,8 +151,7 @@ struct JobTotals {
   u64 outstanding = 0, outstanding_peak = 0;
   u64 finished = 0;  // ps
   u32 ranks_done = 0, reserved = 0;
-  // Adds the totals of another partition, and takes the larger ones of maxima and times. Only one partition has a peak
-  // of the outstanding bytes.
+  // Adds another partition's totals. The larger of two maxima or times counts. One partition has all outstanding peaks.
   void operator+=(const JobTotals& o) {
     messages_sent += o.messages_sent, messages_received += o.messages_received;
     bytes_sent += o.bytes_sent, bytes_received += o.bytes_received;
