@@ -29,6 +29,18 @@ inline float flight(const Network& net, const Graph& g, u32 from, u32 to) {
                              : g.flight_ns[std::size_t{to} * net.routers + from];
 }
 
+// The same by way of router `middle`; kNone: directly.
+inline u32 distance(const Network& net, const Graph& g, u32 from, u32 middle, u32 to) {
+  return middle == kNone ? distance(net, g, from, to) : distance(net, g, from, middle) + distance(net, g, middle, to);
+}
+inline float flight(const Network& net, const Graph& g, u32 from, u32 middle, u32 to) {
+  return middle == kNone ? flight(net, g, from, to) : flight(net, g, from, middle) + flight(net, g, middle, to);
+}
+// RoutingSpec::waypoint; kNone: paths have no intermediate router.
+inline u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
+  return net.waypoint ? net.waypoint(net, s, packet, router, port) : kNone;
+}
+
 // visit(port) for each usable port of the router (router-local) that leads to another router.
 template <class Visit>
 inline void each_link(const Network& net, const Graph& g, u32 router, Visit&& visit) {

@@ -131,9 +131,11 @@ struct Seam {
 
 // ---- src/learning/seam.cpp ----
 
-std::vector<ParamSpec> row_params();                      // slots, observation, reward, recording
-std::vector<ParamSpec> seam_params();                     // relation, and row_params()
-RoutingFacts build_seam(const Params&, Network&, Seam&);  // reads these parameters; returns the facts of the relation
+std::vector<ParamSpec> row_params();   // slots, observation, reward, recording
+std::vector<ParamSpec> seam_params();  // relation, and row_params()
+// Reads these parameters; returns the facts of the relation. setup_seam() is RoutingSpec::setup with a new seam.
+RoutingFacts build_seam(const Params&, Network&, std::shared_ptr<Seam>);
+RoutingFacts setup_seam(const Params&, Network&, std::shared_ptr<const ComponentData>&);
 void build_rows(const std::string& where, const Params&, Network&, Seam&);  // reads row_params()
 void make_decisions(const Network&, State&, Batch&);
 // Fills the slots of the decisions from the candidates that are already in the batch, and writes their rows.

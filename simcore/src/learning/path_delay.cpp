@@ -86,7 +86,7 @@ float path_delay(const Network& net, const State& s, const Batch& b, u32 decisio
   const u32 to = net.terminal_router[p.destination];
   const u32 first = b.decisions.ports[std::size_t{decision} * seam.slots + slot];
   u32 port = net.port(b.router[i], first);
-  u32 middle = net.waypoint ? net.waypoint(net, s, b.packet[i], b.router[i], first) : kNone;
+  u32 middle = waypoint(net, s, b.packet[i], b.router[i], first);
   double ns = 0;
   for (;;) {
     ns += seam.hop_ns[port] + queueing_ns(net, s, port);

@@ -53,8 +53,7 @@ constexpr std::size_t kScratch = 1 << 22;  // floats
 // memory.
 static const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, const float* weights,
                             const float* in, u32 in_stride, u32 rows, std::vector<float>& a, std::vector<float>& b) {
-  u32 widest = 0;
-  for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
+  const u32 widest = padded(std::ranges::max(shape.layers));
   if (const u32 most = std::max<u32>(8, static_cast<u32>(kScratch / widest) / 8 * 8); rows > most) {
     const std::size_t width = padded(shape.layers.back());
     std::vector<float> scores(rows * width);
@@ -180,8 +179,7 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
     return;
   }
   const u32 hidden = static_cast<u32>(shape.layers.size()) - 2, last_width = padded(shape.layers[hidden]);
-  u32 widest = 0;
-  for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
+  const u32 widest = padded(std::ranges::max(shape.layers));
   for (auto* scratch : {&d.rows, &d.scores})
     scratch->resize(std::max(scratch->size(), std::size_t{seam.slots} * widest));
   d.lists.resize(2 * widest);

@@ -123,7 +123,6 @@ std::vector<ParamSpec> params() {
 
 RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const ComponentData>&) {
   auto seam = std::make_shared<Seam>();
-  net.seam = seam;
   seam->epsilon = given.real("epsilon");
   seam->temperature = given.real("temperature");
   const std::string& path = given.text("path");
@@ -151,7 +150,7 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   }
   const RoutingFacts facts = [&] {
     try {
-      return build_seam(effective, net, *seam);
+      return build_seam(effective, net, seam);
     } catch (const ConfigError& error) {
       if (path.empty()) throw;
       const std::string& where = effective.text("decisions");

@@ -38,25 +38,16 @@ static float last_hop_ns(const Network& net, const Packet& p) {
   return net.seam->hop_ns[port] + static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
 }
 
-// Time without queueing from router `from` to the destination, by way of the packet's intermediate router.
-static float rest_ns(const Network& net, const State& s, u32 from, u32 to, u32 middle) {
-  const Graph& graph = graph_now(net, s);
-  return middle == kNone ? flight(net, graph, from, to)
-                         : flight(net, graph, from, middle) + flight(net, graph, middle, to);
-}
-static u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
-  return net.waypoint ? net.waypoint(net, s, packet, router, port) : kNone;
-}
-
 static void close(const Network& net, State& s, u32 id, u32 packet, u32 here, bool delivered) {
   const Packet& p = s.packets[packet];
   OpenDecision& open = s.open_decisions[id];
   Closing closing{p, open.decided, s.part.totals.now, 0};
   // Up to here the reward field holds the path time from the decision to the destination (open_record).
   if (net.seam->reward->tolled)
-    closing.way_ns = delivered ? open.reward + last_hop_ns(net, p)
-                               : open.reward - rest_ns(net, s, here, net.terminal_router[p.destination],
-                                                       waypoint(net, s, packet, here, kNone));
+    closing.way_ns = delivered
+                         ? open.reward + last_hop_ns(net, p)
+                         : open.reward - flight(net, graph_now(net, s), here, waypoint(net, s, packet, here, kNone),
+                                                net.terminal_router[p.destination]);
   open.reward = net.seam->reward->reward(net, s, closing);
   open.done = delivered;
 }
@@ -113,8 +104,9 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   };
   if (seam.reward->tolled) {
     const u32 local = d.ports[std::size_t{j} * seam.slots + d.chosen[j]], port = net.port(b.router[i], local);
-    open.reward = seam.hop_ns[port] + rest_ns(net, s, seam.next_router[port], net.terminal_router[p.destination],
-                                              waypoint(net, s, packet, b.router[i], local));
+    open.reward =
+        seam.hop_ns[port] + flight(net, graph_now(net, s), seam.next_router[port],
+                                   waypoint(net, s, packet, b.router[i], local), net.terminal_router[p.destination]);
   }
   std::copy_n(row, seam.width, &s.open_observation[std::size_t{id} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_mask[std::size_t{id} * seam.slots]);

@@ -100,22 +100,21 @@ float least_lost(const Network& net, const Graph& graph, const Batch& b, u32 i, 
   return lost(b.candidate_port[begin]);  // minimal path
 }
 
-// The time that packet `p` loses after `hops` hops if it leaves `router` by a local port.
-inline float learned_loss(const Network& net, const State& s, const ReportRows& rows, const Packet& p, u32 hops,
+// ObservationSpec::lost of a block whose data is a TableOfReports.
+struct TableOfReports : ComponentData {
+  ReportRows rows;
+};
+inline float learned_loss(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops,
                           u32 router, u32 local) {
+  const ReportRows& rows = static_cast<const TableOfReports&>(*own).rows;
   const u32 row = rows.row(net, p, net.terminal_router[p.destination], hops);
   return net.feedback.row(s, router, row)[local - net.first_link[router]];
 }
 
-// The cell of a report about `port`.
-inline float& report_cell(const Network& net, State& s, u32 port, u32 row) {
-  const u32 router = net.router_of_port(port);
-  return net.feedback.row(s, router, row)[net.local_port(port) - net.first_link[router]];
-}
-
 // Learns the time lost to queueing from a report.
 inline void learn_lost(const Network& net, State& s, u32 port, u32 row, float target) {
-  float& value = report_cell(net, s, port, row);
+  const u32 router = net.router_of_port(port);
+  float& value = net.feedback.row(s, router, row)[net.local_port(port) - net.first_link[router]];
   value += kReportRate * (std::max(target - net.seam->hop_ns[port], 0.0f) - value);
 }
 

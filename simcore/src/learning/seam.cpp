@@ -143,18 +143,18 @@ std::vector<ParamSpec> row_params() {
   };
 }
 
-std::vector<ParamSpec> seam_params() {
-  std::vector<ParamSpec> specs = routing::relation_params();
-  const std::vector<ParamSpec> own = row_params();
-  specs.insert(specs.end(), own.begin(), own.end());
-  return specs;
+std::vector<ParamSpec> seam_params() { return routing::joined(routing::relation_params(), row_params()); }
+
+RoutingFacts build_seam(const Params& params, Network& net, std::shared_ptr<Seam> seam) {
+  net.seam = seam;
+  const RoutingFacts facts = routing::take_relation(params, net);
+  seam->relation = params.text("relation");
+  build_rows("routing." + net.routing_name, params, net, *seam);
+  return facts;
 }
 
-RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
-  const RoutingFacts facts = routing::take_relation(params, net);
-  seam.relation = params.text("relation");
-  build_rows("routing." + net.routing_name, params, net, seam);
-  return facts;
+RoutingFacts setup_seam(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
+  return build_seam(params, net, std::make_shared<Seam>());
 }
 
 void build_rows(const std::string& where, const Params& params, Network& net, Seam& seam) {

@@ -71,9 +71,7 @@ static void weigh(const Network& net, State& s, Batch& b, u32 j) {
   for (u32 k = 0; k < d.slot_count[j]; k++) {
     const std::size_t slot = std::size_t{j} * seam.slots + k;
     const u32 local = d.ports[slot], port = net.port(router, local), next = seam.next_router[port];
-    const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
-    const float rest = middle == kNone ? flight(net, graph, next, to)
-                                       : flight(net, graph, next, middle) + flight(net, graph, middle, to);
+    const float rest = flight(net, graph, next, waypoint(net, s, packet, router, local), to);
     d.weights[2 * slot] = seam.policy.size > 0 ? -double{scores[k]}
                           : rule               ? rule->weight(net, s, packet, router, local, d.classes[slot])
                                                : std::numeric_limits<double>::quiet_NaN();

@@ -10,12 +10,8 @@
 
 namespace flitgym::learning::observation::relative_lost {
 
-struct Rows : ComponentData {
-  ReportRows rows;
-};
-
 std::shared_ptr<const ComponentData> set_up(Network& net, const std::string& name, bool by_source) {
-  auto own = std::make_shared<Rows>();
+  auto own = std::make_shared<TableOfReports>();
   own->rows = report_rows(net, by_source);
   net.learns = true;
   net.feedback =
@@ -30,7 +26,7 @@ std::shared_ptr<const ComponentData> set_up(Network& net, const std::string& nam
 
 // Reports to the previous router the lowest expected loss over the packet's candidates here.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
-  const ReportRows& rows = static_cast<const Rows&>(*own).rows;
+  const ReportRows& rows = static_cast<const TableOfReports&>(*own).rows;
   const Graph& graph = graph_now(net, s);
   each_report(net, s, b, rows, 1, [&](u32 i, PacketDetail& detail, const Packet& p, u32 to) {
     const u32 router = b.router[i];
@@ -44,14 +40,9 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
   const u32 first = net.first_link[asked.router];
   const float per_ns = 1.0f / net.seam->hop_scale_ns;
-  const ReportRows& rows = static_cast<const Rows&>(*asked.own).rows;
+  const ReportRows& rows = static_cast<const TableOfReports&>(*asked.own).rows;
   const float* const row = net.feedback.row(s, asked.router, rows.row(net, asked.packet, asked.to, asked.packet.hops));
   for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = bounded(row[asked.ports[k] - first] * per_ns);
-}
-
-float lost(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops, u32 router,
-           u32 local) {
-  return learned_loss(net, s, static_cast<const Rows&>(*own).rows, p, hops, router, local);
 }
 
 ObservationSpec block(std::string name, std::string summary, std::shared_ptr<const ComponentData> (*setup)(Network&)) {
@@ -63,7 +54,7 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
       .setup = setup,
       .prepare = prepare,
       .learn = learn_lost,
-      .lost = lost,
+      .lost = learned_loss,
       .per_candidate = kLostPerCandidate,
       .update = kLostUpdate,
       .local = true,

@@ -25,10 +25,9 @@ constexpr Operations kUpdate = {.multiplications = 2, .additions = 3, .compariso
 // price or sum. A price is one product and two additions, behind three comparisons. measure() updates a running mean.
 constexpr Operations kPerCandidate = {.multiplications = 5, .additions = 7, .comparisons = 7, .reads = 3};
 
-struct Rule : ComponentData {
-  Kept<u32> last;   // [router ports, 2]
-  Kept<float> use;  // [router ports]
-  ReportRows rows;  // of one table; the table of prices follows that of lost times
+struct Rule : TableOfReports {  // rows of one table; the table of prices follows that of lost times
+  Kept<u32> last;               // [router ports, 2]
+  Kept<float> use;              // [router ports]
 };
 
 // The price of a path from the price of its later links and the use of its first link. Below 1 it is the largest use,
@@ -166,11 +165,6 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   general[0] = (1.0f - direct) * bounded(std::max(waited - prompt, 0.0f));
 }
 
-float lost(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops, u32 router,
-           u32 local) {
-  return learned_loss(net, s, static_cast<const Rule&>(*own).rows, p, hops, router, local);
-}
-
 const Register<ObservationSpec> entry({
     .name = "relative_use",
     .summary = "as relative_lost_by_source, and a price of the path through each candidate from the use of its links",
@@ -187,7 +181,7 @@ const Register<ObservationSpec> entry({
     .setup = setup,
     .prepare = prepare,
     .learn = learn,
-    .lost = lost,
+    .lost = learned_loss,
     .per_candidate = kPerCandidate,
     .update = kUpdate,
     .local = true,

@@ -10,17 +10,11 @@ static void route(const Network&, State&, Batch&) {
       "flitgym.env");
 }
 
-static RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
-  auto seam = std::make_shared<Seam>();
-  net.seam = seam;
-  return build_seam(params, net, *seam);
-}
-
 const Register<RoutingSpec> entry({
     .name = "agent",
     .summary = "an agent outside the core decides, from observations (flitgym.env)",
     .params = seam_params(),
-    .setup = setup,
+    .setup = setup_seam,
     .route = route,
     .decider = Decider::kSlots,
     .graph = true,

@@ -14,18 +14,11 @@ struct Rule : ComponentData {
   double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
 };
 
-// Hops of the path that begins with a port. A path of a source may lead through an intermediate router.
-static u32 hops_by(const Network& net, const State& s, const Graph& graph, u32 packet, u32 router, u32 local, u32 to) {
-  const u32 next = net.next_router(net.port(router, local));
-  const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
-  return 1 + (middle == kNone ? distance(net, graph, next, to)
-                              : distance(net, graph, next, middle) + distance(net, graph, middle, to));
-}
-
 double Rule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
   const Graph& graph = graph_now(net, s);
   const u32 to = net.terminal_router[s.packets[packet].destination];
-  const u32 hops = hops_by(net, s, graph, packet, router, port, to);
+  const u32 next = net.next_router(net.port(router, port));
+  const u32 hops = 1 + distance(net, graph, next, waypoint(net, s, packet, router, port), to);
   const double bias = hops > distance(net, graph, router, to) ? biases.row(s, router, net.topology->region(to))[0] : 0;
   return (measure.of(net, s, net.port(router, port), vc_class) + bias) * hops;
 }
@@ -53,14 +46,12 @@ static void route(const Network& net, State& s, Batch& b) {
 }
 
 static RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
-  auto seam = std::make_shared<Seam>();
-  net.seam = seam;
   rule.measure = measure_of(params, net);
   rule.biases = declare_table(net, {.name = "biases",
                                     .meaning = "biased: flits added to non-minimal candidates, destination region x 1",
                                     .rows = net.topology->regions(net),
                                     .lowest = -std::numeric_limits<double>::max()});
-  return build_seam(params, net, *seam);
+  return build_seam(params, net, std::make_shared<Seam>());
 }
 
 static std::vector<ParamSpec> params() {

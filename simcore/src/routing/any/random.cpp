@@ -21,17 +21,11 @@ static void route(const Network& net, State& s, Batch& b) {
   settle_decisions(net, s, b);
 }
 
-static RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
-  auto seam = std::make_shared<Seam>();
-  net.seam = seam;
-  return build_seam(params, net, *seam);
-}
-
 const Register<RoutingSpec> entry({
     .name = "random",
     .summary = "any of the candidates that an agent would see, with equal probability",
     .params = seam_params(),
-    .setup = setup,
+    .setup = setup_seam,
     .route = route,
     .graph = true,
 });

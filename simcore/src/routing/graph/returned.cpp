@@ -18,16 +18,12 @@ static void write(const Network& net, const State& s, const Asked& asked, float*
     const u32 path = list.find(asked.ports[k]);
     if (path == list.count) continue;
     const u32 middle = list.middle[path];
-    const Graph& graph = *net.graphs[0];
     const float idle = rule->idle_ns(net, p, asked.router, asked.ports[k], middle);
     const auto means = rule->memory.means(net, s, p.source, asked.to, path);
-    const u32 hops = middle == kNone
-                         ? distance(net, graph, asked.router, asked.to)
-                         : distance(net, graph, asked.router, middle) + distance(net, graph, middle, asked.to);
     slots[0] = std::min((means.delay_ns > 0 ? means.delay_ns : idle) * 0.001f, 100.0f);
     slots[1] = means.mark;
     slots[2] = means.delay_ns > 0;
-    slots[3] = static_cast<float>(hops) * 0.125f;
+    slots[3] = static_cast<float>(distance(net, *net.graphs[0], asked.router, middle, asked.to)) * 0.125f;
     slots[4] = std::min(idle * 0.001f, 100.0f);
   }
 }

@@ -92,10 +92,7 @@ struct SourcePaths {
 
   // Time in ns on the path that begins with `port`, without queueing, from the source to the destination router.
   static float flight_ns(const Network& net, u32 port, u32 to, u32 middle) {
-    const Graph& g = *net.graphs[0];
-    const u32 next = net.next_router(port);
-    return static_cast<float>(hop_ns(net, port)) +
-           (middle == kNone ? flight(net, g, next, to) : flight(net, g, next, middle) + flight(net, g, middle, to));
+    return static_cast<float>(hop_ns(net, port)) + flight(net, *net.graphs[0], net.next_router(port), middle, to);
   }
 };
 

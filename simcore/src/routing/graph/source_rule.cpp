@@ -1,5 +1,7 @@
 #include "routing/graph/source_rule.hpp"
 
+#include "simcore/grouped.hpp"
+
 namespace flitgym::routing::graph {
 
 SourcePaths build_source_paths(const Network& net, u32 most, u32 most_minimal) {
@@ -7,13 +9,8 @@ SourcePaths build_source_paths(const Network& net, u32 most, u32 most_minimal) {
   SourcePaths paths;
   paths.most = most;
   paths.most_minimal = std::min(most, most_minimal);
-  const u32 regions = net.topology->regions(net);
-  paths.first_member.assign(regions + 1, 0);
-  for (u32 r = 0; r < net.routers; r++) paths.first_member[net.topology->region(r) + 1]++;
-  for (u32 k = 0; k < regions; k++) paths.first_member[k + 1] += paths.first_member[k];
-  paths.members.resize(net.routers);
-  std::vector<u32> end(paths.first_member.begin(), paths.first_member.end() - 1);
-  for (u32 r = 0; r < net.routers; r++) paths.members[end[net.topology->region(r)]++] = r;
+  paths.members = grouped(net.topology->regions(net), net.routers, paths.first_member,
+                          [&](std::size_t r) { return net.topology->region(static_cast<u32>(r)); });
 
   const std::size_t pairs = std::size_t{net.routers} * net.routers;
   std::vector<PathList> table;
