@@ -255,4 +255,9 @@ void fill_table(const Network& net, State& s, Estimate estimate, u32 alike = 1) 
     }
 }
 
+// MemoryShape::initialise of a table with a row for each destination router; requires need_estimates().
+inline void estimate_by_router(const Network& net, State& s) {
+  fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
+}
+
 }  // namespace flitgym::routing

@@ -128,8 +128,7 @@ static void decide(const Network& net, State& s, const Dragonfly& df, const Rule
   }
   detail.value = value;
   if (value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), lookup.destination_group);
-  b.out_port[i] = static_cast<u16>(port);
-  b.out_class[i] = static_cast<u16>(class_of(p, router == lookup.to));
+  choose(b, i, {port, class_of(p, router == lookup.to)});
 }
 
 // The order of a router's decisions affects its generator, so it must not depend on the order of events.

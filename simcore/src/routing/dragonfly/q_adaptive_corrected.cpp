@@ -35,37 +35,34 @@ static ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet
   return in_kind == PortKind::kGlobal && !df.is_global(k_min) ? ColumnRange{0, locals} : ColumnRange{};
 }
 
-static void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i) {
-  const u32 router = b.router[i];
-  Packet& p = s.packets[b.packet[i]];
-  PacketDetail& detail = s.details[b.packet[i]];
-  const u32 to = net.terminal_router[p.destination], group = df.group(router), destination_group = df.group(to);
-  const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
-  detail.value = -1.0f;  // no feedback
-  u32 port;
-  if (group == destination_group) {
-    if (back.kind == PortKind::kGlobal) detail.value = 0.0f;
-    port = router == to ? net.terminal_port[p.destination] : df.local_port(router, to);
-  } else {
-    const float* const row = rule.table.row(s, router, row_of(net, df, p, group, destination_group));
-    const u32 k_min = df.towards(net, router, to, df.turn(net, router, p));
-    const ColumnRange range = allowed(net, df, p, router, back.kind, k_min);
-    const bool at_home = group == df.group(net.terminal_router[p.source]);
-    const Pick best = pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);
-    if (back.kind != PortKind::kTerminal) detail.value = best.value;
-    port = df.p + best.column;
-    if (!range.empty() && explores(net, s, rule, p))
-      port = df.p + random_column(row, range, route_draw(net, p, 1), best.column);
-  }
-  if (detail.value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), destination_group);
-  b.out_port[i] = static_cast<u16>(port);
-  b.out_class[i] = static_cast<u16>(class_of(p, router == to));
-}
-
 static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
-  for (u32 i = 0; i < b.count; i++) decide(net, s, df, rule, b, i);
+  for (u32 i = 0; i < b.count; i++) {
+    const Head at = head(net, s, b, i);
+    const Packet& p = at.packet;
+    PacketDetail& detail = s.details[at.id];
+    const u32 group = df.group(at.router), destination_group = df.group(at.to);
+    const Channel& back = net.channels[net.port(at.router, at.in_port)];
+    detail.value = -1.0f;  // no feedback
+    u32 port;
+    if (group == destination_group) {
+      if (back.kind == PortKind::kGlobal) detail.value = 0.0f;
+      port = at.arrived() ? net.terminal_port[p.destination] : df.local_port(at.router, at.to);
+    } else {
+      const float* const row = rule.table.row(s, at.router, row_of(net, df, p, group, destination_group));
+      const u32 k_min = df.own_minimal_port(net, at.router, p);
+      const ColumnRange range = allowed(net, df, p, at.router, back.kind, k_min);
+      const bool at_home = group == df.group(net.terminal_router[p.source]);
+      const Pick best = pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);
+      if (back.kind != PortKind::kTerminal) detail.value = best.value;
+      port = df.p + best.column;
+      if (!range.empty() && explores(net, s, rule, p))
+        port = df.p + random_column(row, range, route_draw(net, p, 1), best.column);
+    }
+    if (detail.value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), destination_group);
+    choose(b, i, {port, class_of(p, at.arrived())});
+  }
 }
 
 static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {

@@ -41,23 +41,23 @@ struct Step {
 };
 
 // Towards router `goal` of the same group. The phase kToIntermediate marks the first hop of a detour.
-static Pick within(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
-                   u32 goal, bool decides) {
-  const float* const row = rule.table.row(s, router, row_within(df, goal));
-  const u32 direct = df.local_port(router, goal) - df.p;
+static Pick within(const Head& at, const Dragonfly& df, const QRule& rule, u32 goal, bool decides) {
+  const Network& net = at.net;
+  Packet& p = at.packet;
+  const float* const row = rule.table.row(at.s, at.router, row_within(df, goal));
+  const u32 direct = df.local_port(at.router, goal) - df.p;
   const ColumnRange range = decides ? ColumnRange{0, df.a - 1} : ColumnRange{};
   Pick best = pick(net, p, row, direct, range, rule.q_thld2, rule.candidates);
-  if (decides && explores(net, s, rule, p)) best.column = random_column(row, range, route_draw(net, p, 1), direct);
+  if (decides && explores(net, at.s, rule, p)) best.column = random_column(row, range, route_draw(net, p, 1), direct);
   p.phase = best.column != direct ? kToIntermediate : p.phase == kToIntermediate ? kFromIntermediate : kMinimal;
   return best;
 }
 
 // The packet is in its destination group, at another router than its last one or at this router.
-static Step in_destination_group(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p,
-                                 u32 router, u32 to, PortKind in_kind) {
-  Step step{net.terminal_port[p.destination], 0.0f, row_within(df, to)};
-  if (router != to) {
-    const Pick best = within(net, s, df, rule, p, router, to, in_kind != PortKind::kLocal);
+static Step in_destination_group(const Head& at, const Dragonfly& df, const QRule& rule, PortKind in_kind) {
+  Step step{at.net.terminal_port[at.packet.destination], 0.0f, row_within(df, at.to)};
+  if (!at.arrived()) {
+    const Pick best = within(at, df, rule, at.to, in_kind != PortKind::kLocal);
     step.port = df.p + best.column;
     step.value = best.value;
   }
@@ -66,16 +66,16 @@ static Step in_destination_group(const Network& net, State& s, const Dragonfly& 
 }
 
 // The packet is in its source group or in an intermediate group.
-static Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
-                           u32 to, PortKind in_kind) {
-  const u32 group = df.group(router), destination_group = df.group(to),
-            k_min = df.towards(net, router, to, df.turn(net, router, p));
-  const float* const row = rule.table.row(s, router, number_among_others(group, destination_group));
+static Step between_groups(const Head& at, const Dragonfly& df, const QRule& rule, PortKind in_kind) {
+  const Network& net = at.net;
+  Packet& p = at.packet;
+  const u32 router = at.router, group = df.group(router), k_min = df.own_minimal_port(net, router, p);
+  const float* const row = rule.table.row(at.s, router, number_among_others(group, df.group(at.to)));
   const u32 goal = df.is_global(k_min) ? router : net.router_of_port(net.channels[net.port(router, k_min)].peer);
   if (group == df.group(net.terminal_router[p.source])) {
     const ColumnRange range = allowed(net, df, p, router, in_kind, k_min);
     Pick best = pick(net, p, row, k_min - df.p, range, rule.q_thld1, rule.candidates);
-    if (!range.empty() && explores(net, s, rule, p))
+    if (!range.empty() && explores(net, at.s, rule, p))
       best.column = random_column(row, range, route_draw(net, p, 1), best.column);
     return {df.p + best.column, best.value, kNone};
   }
@@ -85,10 +85,10 @@ static Step between_groups(const Network& net, State& s, const Dragonfly& df, co
     if (came == kFromIntermediate) return {k_min, 0.0f, row_within(df, router)};
     return {k_min, row[k_min - df.p], kNone};
   }
-  const Pick best = within(net, s, df, rule, p, router, goal, in_kind == PortKind::kGlobal);
+  const Pick best = within(at, df, rule, goal, in_kind == PortKind::kGlobal);
   if (came == kToIntermediate) return {df.p + best.column, best.value, row_within(df, goal)};
   // The row between groups counts the direct hop to the goal. A better way within the group saves this time.
-  const float direct = rule.table.row(s, router, row_within(df, goal))[k_min - df.p];
+  const float direct = rule.table.row(at.s, router, row_within(df, goal))[k_min - df.p];
   return {df.p + best.column, std::max(0.0f, row[k_min - df.p] - (direct - best.value)), kNone};
 }
 
@@ -106,21 +106,18 @@ static void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   const auto& rule = static_cast<const QRule&>(*net.routing);
   for (u32 i = 0; i < b.count; i++) {
-    const u32 router = b.router[i];
-    Packet& p = s.packets[b.packet[i]];
-    PacketDetail& detail = s.details[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination], group = df.group(to);
-    const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
-    const bool there = df.group(router) == group;
-    const Step step = there ? in_destination_group(net, s, df, rule, p, router, to, back.kind)
-                            : between_groups(net, s, df, rule, p, router, to, back.kind);
+    const Head at = head(net, s, b, i);
+    PacketDetail& detail = s.details[at.id];
+    const u32 own = df.group(at.router), group = df.group(at.to);
+    const Channel& back = net.channels[net.port(at.router, at.in_port)];
+    const Step step =
+        own == group ? in_destination_group(at, df, rule, back.kind) : between_groups(at, df, rule, back.kind);
     detail.value = back.kind == PortKind::kTerminal ? -1.0f : step.value;
     if (detail.value >= 0) {
       const u32 from = df.group(net.router_of_port(back.peer));
-      detail.row = step.row == kNone || from != df.group(router) ? number_among_others(from, group) : step.row;
+      detail.row = step.row == kNone || from != own ? number_among_others(from, group) : step.row;
     }
-    b.out_port[i] = static_cast<u16>(step.port);
-    b.out_class[i] = static_cast<u16>(class_of(p, router == to));
+    choose(b, i, {step.port, class_of(at.packet, at.arrived())});
   }
 }
 

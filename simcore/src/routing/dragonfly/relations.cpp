@@ -17,21 +17,13 @@ namespace flitgym::routing::dragonfly::relations {
 //                first router of another group, reached by one global hop: every non-terminal port
 //                longest path: also global, global, local, global, local
 template <bool kFiveHop, bool kProgressive, bool kExploring>
-static void candidates(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = as_dragonfly(net);
-  list_requests(net, s, b, [&](const Head& at, auto&& offer) {
-    const u32 hops = at.packet.hops, vc_class = class_of(at.packet, at.arrived());
-    const u32 k_min = df.own_minimal_port(net, at.router, at.packet);
-    offer(k_min, vc_class);
-    if (!kFiveHop || df.group(at.router) == df.group(at.to)) return;
-    const PortKind in_kind = net.channels[net.port(at.router, at.in_port)].kind;
-    const bool second = kProgressive && in_kind == PortKind::kLocal && hops == 1,
-               entered = in_kind == PortKind::kGlobal && hops == 1,
-               all = in_kind == PortKind::kTerminal || second || (entered && kExploring);
-    const u32 globals = df.p + df.a - 1, end = all ? net.radix : entered ? globals : 0;
-    for (u32 k = second ? globals : df.p; k < end; k++)
-      if (k != k_min && net.is_link(net.port(at.router, k))) offer(k, vc_class);
-  });
+static ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 router, PortKind in_kind,
+                           u32) {
+  const u32 locals = df.a - 1, columns = net.radix - df.p;
+  if (!kFiveHop || df.group(router) == df.group(net.terminal_router[p.destination])) return {};
+  if (in_kind == PortKind::kTerminal) return {0, columns};
+  if (in_kind == PortKind::kGlobal) return {0, p.hops != 1 ? 0 : kExploring ? columns : locals};
+  return kProgressive && p.hops == 1 ? ColumnRange{locals, columns} : ColumnRange{};
 }
 
 template <bool kFiveHop, bool kProgressive = false, bool kExploring = false>
@@ -43,7 +35,7 @@ static RelationSpec relation(const std::string& name, const std::string& summary
           .setup = [](const Params&, Network&, std::shared_ptr<const ComponentData>&) -> RoutingFacts {
             return {.classes = kHops, .max_hops = kHops, .minimal = !kFiveHop};
           },
-          .candidates = candidates<kFiveHop, kProgressive, kExploring>,
+          .candidates = list_columns<allowed<kFiveHop, kProgressive, kExploring>>,
           .widest = kProgressive};
 }
 

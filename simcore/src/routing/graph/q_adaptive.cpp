@@ -37,10 +37,6 @@ struct QAdaptive {
   }
 };
 
-static void initialise(const Network& net, State& s) {
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
-}
-
 static RoutingFacts setup_paths(const Params& params, Network& net, QAdaptive::Rule& rule) {
   rule.deroutes = params.integer("deroutes") < 0 ? 2 : params.count("deroutes");
   return class_per_hop(net, rule.deroutes);
@@ -49,7 +45,7 @@ static RoutingFacts setup(const Params& params, Network& net, QAdaptive::Rule& r
   read_queued(params, net, rule);
   rule.row = row_of_router;
   need_estimates(net);
-  shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", initialise);
+  shape_table(net, rule, net.routers, "q_adaptive: destination router x non-terminal port", estimate_by_router);
   return setup_paths(params, net, rule);
 }
 static ParamSpec deroutes_param() {

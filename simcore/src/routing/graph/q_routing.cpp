@@ -57,15 +57,11 @@ static void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-static void initialise(const Network& net, State& s) {
-  fill_table(net, s, [&](u32 router, u32 row, u32 port) { return first_estimate_ns(net, router, port, row); });
-}
-
 static RoutingFacts setup(const Params& params, Network& net, QRule& rule) {
   read_rates(params, rule);
   rule.row = row_of_router;
   rule.max_hops = params.count("max_hops");
-  shape_table(net, rule, net.routers, "q_routing: destination router x non-terminal port", initialise);
+  shape_table(net, rule, net.routers, "q_routing: destination router x non-terminal port", estimate_by_router);
   need_estimates(net);
   return class_per_hop(net, rule.max_hops);
 }

@@ -79,6 +79,34 @@ static u32 choose_path(const Network& net, State& s, const SourceRule& rule, con
   }
 }
 
+// After the choice of a port.
+static void chosen(const Network& net, State& s, Batch& b, u32 i) {
+  const auto& rule = static_cast<const SourceRule&>(*net.relation);
+  const u32 id = b.packet[i], router = b.router[i], port = net.port(router, b.out_port[i]);
+  Packet& p = s.packets[id];
+  if (p.phase == kUndecided) {
+    p.phase = kMinimal;
+    const u32 to = net.terminal_router[p.destination];
+    if (router == to) return;
+    rule.decided.of(s)[id] = b.now;
+    const PathList list = rule.paths.of(net, router, to);
+    if (const u32 k = list.find(b.out_port[i]); k < list.count) {
+      rule.path.of(s)[id] = static_cast<u8>(k);
+      if (list.middle[k] != kNone) {
+        rule.intermediate.of(s)[id] = list.middle[k];
+        p.phase = kToIntermediate;
+      }
+      const SourceMemory::Row row = rule.memory.open(net, s, p.source, to);
+      row.keys[1] = b.now;
+      row.keys[2] = k;
+      if (row.waits[2 * k]++ == 0) row.waits[2 * k + 1] = b.now;
+    }
+  } else if (p.phase == kToIntermediate && rule.target(net, s, id, router) == net.terminal_router[p.destination]) {
+    p.phase = kFromIntermediate;
+  }
+  if (net.is_link(port) && rule.measure.of(net, s, port, b.out_class[i]) >= rule.mark_flits) rule.marked.of(s)[id] = 1;
+}
+
 static void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const SourceRule&>(*net.relation);
   const Graph& graph = graph_now(net, s);
@@ -95,7 +123,7 @@ static void route(const Network& net, State& s, Batch& b) {
     } else {
       choose(b, i, {rule.next_port(net, s, graph, b.packet[i], router, target), hop_class(net, p)});
     }
-    rule.settle(net, s, b, i);
+    chosen(net, s, b, i);
   }
 }
 
@@ -118,16 +146,28 @@ static void candidates(const Network& net, State& s, Batch& b) {
   });
 }
 
-static void chosen(const Network& net, State& s, Batch& b, u32 i) {
-  static_cast<const SourceRule&>(*net.relation).settle(net, s, b, i);
-}
-
 static void delivered(const Network& net, State& s, u32 packet) {
-  static_cast<const SourceRule&>(*net.relation).acknowledge(net, s, packet);
+  const auto& rule = static_cast<const SourceRule&>(*net.relation);
+  const u32 number = rule.path.of(s)[packet];
+  if (number == kNoPath) return;
+  const Packet& p = s.packets[packet];
+  const u32 from = net.terminal_router[p.source], to = net.terminal_router[p.destination];
+  const Cycle now = s.part.totals.now;
+  rule.hear(net, s, now);
+  const auto back = static_cast<Cycle>(flight(net, graph_now(net, s), to, from) / net.cycle_ns);
+  rule.returns.send(s, now, now + back, p.destination,
+                    {kNone, p.source, number * 2 + rule.marked.of(s)[packet], now - rule.decided.of(s)[packet], to});
 }
 
 static u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
-  return static_cast<const SourceRule&>(*net.relation).waypoint(net, s, packet, router, port);
+  const auto& rule = static_cast<const SourceRule&>(*net.relation);
+  const Packet& p = s.packets[packet];
+  const u32 to = net.terminal_router[p.destination];
+  if (p.phase == kToIntermediate) return rule.intermediate.of(s)[packet];
+  if (p.phase != kUndecided || router == to) return kNone;
+  const PathList list = rule.paths.of(net, router, to);
+  const u32 k = list.find(port);
+  return k < list.count ? list.middle[k] : kNone;
 }
 
 static RoutingFacts setup_routing(const Params& params, Network& net, SourceRule& rule) {

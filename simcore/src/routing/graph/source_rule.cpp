@@ -140,16 +140,6 @@ PathList SourceRule::usable(const Network& net, State& s, const Packet& p, u32 r
   return one;
 }
 
-u32 SourceRule::waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) const {
-  const Packet& p = s.packets[packet];
-  const u32 to = net.terminal_router[p.destination];
-  if (p.phase == kToIntermediate) return intermediate.of(s)[packet];
-  if (p.phase != kUndecided || router == to) return kNone;
-  const PathList list = paths.of(net, router, to);
-  const u32 k = list.find(port);
-  return k < list.count ? list.middle[k] : kNone;
-}
-
 u32 SourceRule::next_port(const Network& net, const State& s, const Graph& graph, u32 packet, u32 router,
                           u32 target) const {
   const Packet& p = s.packets[packet];
@@ -162,44 +152,6 @@ float SourceRule::idle_ns(const Network& net, const Packet& p, u32 router, u32 f
   const u32 to = net.terminal_router[p.destination], port = net.port(to, net.terminal_port[p.destination]);
   return SourcePaths::flight_ns(net, net.port(router, first_port), to, middle) + static_cast<float>(hop_ns(net, port)) +
          static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
-}
-
-void SourceRule::settle(const Network& net, State& s, const Batch& b, u32 i) const {
-  const u32 id = b.packet[i], router = b.router[i], port = net.port(router, b.out_port[i]);
-  Packet& p = s.packets[id];
-  if (p.phase == kUndecided) {
-    p.phase = kMinimal;
-    const u32 to = net.terminal_router[p.destination];
-    if (router == to) return;
-    decided.of(s)[id] = b.now;
-    const PathList list = paths.of(net, router, to);
-    if (const u32 k = list.find(b.out_port[i]); k < list.count) {
-      path.of(s)[id] = static_cast<u8>(k);
-      if (list.middle[k] != kNone) {
-        intermediate.of(s)[id] = list.middle[k];
-        p.phase = kToIntermediate;
-      }
-      const SourceMemory::Row row = memory.open(net, s, p.source, to);
-      row.keys[1] = b.now;
-      row.keys[2] = k;
-      if (row.waits[2 * k]++ == 0) row.waits[2 * k + 1] = b.now;
-    }
-  } else if (p.phase == kToIntermediate && target(net, s, id, router) == net.terminal_router[p.destination]) {
-    p.phase = kFromIntermediate;
-  }
-  if (net.is_link(port) && measure.of(net, s, port, b.out_class[i]) >= mark_flits) marked.of(s)[id] = 1;
-}
-
-void SourceRule::acknowledge(const Network& net, State& s, u32 packet) const {
-  const u32 number = path.of(s)[packet];
-  if (number == kNoPath) return;
-  const Packet& p = s.packets[packet];
-  const u32 from = net.terminal_router[p.source], to = net.terminal_router[p.destination];
-  const Cycle now = s.part.totals.now;
-  hear(net, s, now);
-  const auto back = static_cast<Cycle>(flight(net, graph_now(net, s), to, from) / net.cycle_ns);
-  returns.send(s, now, now + back, p.destination,
-               {kNone, p.source, number * 2 + marked.of(s)[packet], now - decided.of(s)[packet], to});
 }
 
 void SourceRule::hear(const Network& net, State& s, Cycle now) const {

@@ -117,14 +117,10 @@ struct SourceRule : ComponentData {
   // The paths that a packet can take at its source now: the first link is not down. Within a flowlet, only the path of
   // the flowlet.
   PathList usable(const Network&, State&, const Packet&, u32 router, Cycle now) const;
-  // As RoutingSpec::waypoint.
-  u32 waypoint(const Network&, const State&, u32 packet, u32 router, u32 port) const;
   u32 next_port(const Network&, const State&, const Graph&, u32 packet, u32 router, u32 target) const;
   // Time of a packet on an idle path, from the decision to the delivery of the tail, in ns.
   static float idle_ns(const Network&, const Packet&, u32 router, u32 first_port, u32 middle);
-  void settle(const Network&, State&, const Batch&, u32 i) const;  // after the choice of a port
-  void acknowledge(const Network&, State&, u32 packet) const;      // at the delivery
-  void hear(const Network&, State&, Cycle now) const;              // takes the acknowledgements that are due
+  void hear(const Network&, State&, Cycle now) const;  // takes the acknowledgements that are due
 };
 
 std::vector<ParamSpec> source_params();

@@ -9,12 +9,8 @@ namespace flitgym::routing::graph::two_legs {
 
 // A random router other than the packet's source and destination router.
 static u32 draw_middle(const Head& at, u32 k) {
-  const u32 low = std::min(at.router, at.to), high = std::max(at.router, at.to);
   if (at.net.routers < 3) return kNone;
-  u32 middle = below(route_draw(at.net, at.packet, k), at.net.routers - 2);
-  if (middle >= low) middle++;
-  if (middle >= high) middle++;
-  return middle;
+  return outside(below(route_draw(at.net, at.packet, k), at.net.routers - 2), at.router, at.to);
 }
 
 struct Legs {

@@ -27,30 +27,19 @@ static Hop through_tree(const HammingMesh& hm, u32 d, u32 router, u32 to, u32 tu
   return {leaf * axis.links + turn % axis.links, 1};
 }
 
-// At an accelerator with coordinate `at`, towards coordinate `to` of the same line. `begin` is the coordinate of the
-// packet's source.
-static Hop along_line(const HammingMesh& hm, u32 d, u32 begin, u32 at, u32 to, u32 turn) {
-  const Axis& axis = hm.axes[d];
-  const u32 low = 1 + 2 * d;
-  if (axis.uses_tree(at, to)) return {low + nearer_side(axis, at % axis.width, turn), 0};
-  return {low + (at < to), axis.uses_tree(begin, to)};
-}
-
-static Hop next_hop(const Network& net, const HammingMesh& hm, const Packet& p, u32 router) {
-  const u32 to = net.terminal_router[p.destination], turn = p.source + p.sequence;
-  if (router == to) return ejection(net, p);
-  if (hm.is_switch(router)) {
-    const u32 d = hm.axis_of_switch(router);
-    return through_tree(hm, d, router, hm.coordinate(to, d), turn);
-  }
-  const u32 d = hm.coordinate(router, 0) == hm.coordinate(to, 0);
-  return along_line(hm, d, hm.coordinate(net.terminal_router[p.source], d), hm.coordinate(router, d),
-                    hm.coordinate(to, d), turn);
-}
-
 static void route(const Network& net, State& s, Batch& b) {
   const HammingMesh& hm = as_hammingmesh(net);
-  for (u32 i = 0; i < b.count; i++) choose(b, i, next_hop(net, hm, s.packets[b.packet[i]], b.router[i]));
+  route_heads(net, s, b, [&](const Head& head) -> Hop {
+    const u32 turn = head.packet.source + head.packet.sequence;
+    const bool in_tree = hm.is_switch(head.router);
+    const u32 d = in_tree ? hm.axis_of_switch(head.router) : hm.coordinate(head.router, 0) == hm.coordinate(head.to, 0);
+    const u32 to = hm.coordinate(head.to, d);
+    if (in_tree) return through_tree(hm, d, head.router, to, turn);
+    const Axis& axis = hm.axes[d];
+    const u32 at = hm.coordinate(head.router, d), low = 1 + 2 * d;
+    if (axis.uses_tree(at, to)) return {low + nearer_side(axis, at % axis.width, turn), 0};
+    return {low + (at < to), axis.uses_tree(hm.coordinate(net.terminal_router[head.packet.source], d), to)};
+  });
 }
 
 static RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {

@@ -28,13 +28,10 @@ static void offer(const Head& at, Out&& out) {
   const HyperX& hx = as_hyperx(at.net);
   const u64 difference = hx.difference(at.router, at.to);
   const u32 lowest = hx.first_unaligned(difference);
-  if (at.packet.phase == kUndecided) {
-    const u32 direct = hx.port_towards(at.router, at.to, lowest, 0), end = direct + hx.links[lowest];
-    for (u32 port = direct; port < end; port++) out(port, 1u, kMinimal);
-    for (u32 port = hx.base[lowest]; port < hx.end_of(lowest); port++)
-      if (port < direct || port >= end) out(port, 0u, kToIntermediate);
-    return;
-  }
+  if (at.packet.phase == kUndecided)
+    return offer_reach(Where(at), {1u << lowest, 1u << lowest, 1, 0}, [&](u32 port, u32 vc_class, bool deroute) {
+      out(port, vc_class, deroute ? kToIntermediate : kMinimal);
+    });
   const bool detours = at.packet.phase == kToIntermediate;
   out(hx.dor_port(at.router, at.to, at.packet), 1u, detours ? kFromIntermediate : at.packet.phase);
   for (u64 rest = detours ? difference : 0; rest;) {

@@ -11,21 +11,17 @@ struct Order : ComponentData {
   bool ascending = true;
 };
 
-static Hop next_hop(const Network& net, const HyperX& hx, const Order& order, const Packet& p, u32 router) {
-  const u32 to = net.terminal_router[p.destination];
-  if (router == to) return ejection(net, p);
-  if (order.ascending) return {hx.dor_port(router, to, p), 0};
-  const u64 difference = hx.difference(router, to);
-  u32 n = 0;
-  while (!hx.unaligned(difference, order.dimensions[n])) n++;
-  const u32 k = order.dimensions[n];
-  return {hx.port_towards(router, to, k, hx.link_of(p, k)), 0};
-}
-
 static void route(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = as_hyperx(net);
   const auto& order = static_cast<const Order&>(*net.relation);
-  for (u32 i = 0; i < b.count; i++)
-    choose(b, i, next_hop(net, as_hyperx(net), order, s.packets[b.packet[i]], b.router[i]));
+  route_heads(net, s, b, [&](const Head& at) -> Hop {
+    if (order.ascending) return {hx.dor_port(at.router, at.to, at.packet), 0};
+    const u64 difference = hx.difference(at.router, at.to);
+    u32 n = 0;
+    while (!hx.unaligned(difference, order.dimensions[n])) n++;
+    const u32 k = order.dimensions[n];
+    return {hx.port_towards(at.router, at.to, k, hx.link_of(at.packet, k)), 0};
+  });
 }
 
 static RoutingFacts setup(const Params& params, Network& net, Order& order) {
