@@ -19,6 +19,11 @@ class Tree {
   std::vector<u32> depth;  // [switches] channels to the last switch; kNone off all routes
   // Switches on a route, the farthest from the destination first. The last entry is the destination's switch.
   std::vector<u32> order;
+  // visit(s, c) for each other switch s in this order, with its channel c.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (std::size_t k = 0; k + 1 < order.size(); k++) visit(order[k], next[order[k]]);
+  }
 
  private:
   const ChannelGraph& g_;

@@ -42,13 +42,11 @@ class Breaking {
     for (u32 d = 0; d < destinations_; d++) {
       tree.follow(table_, d);
       std::fill(passing.begin(), passing.end(), 0);
-      for (const u32 s : tree.order) {
-        const u32 c = tree.next[s];
-        if (c == kNone) continue;
+      tree.each([&](u32 s, u32 c) {
         passing[s] += g_.terminals_at(s) > 0;
         passing[g_.to[c]] += passing[s];
         if (const u32 next = tree.next[g_.to[c]]; next != kNone) count_[index_.at(c, next)] += passing[s];
-      }
+      });
     }
   }
 

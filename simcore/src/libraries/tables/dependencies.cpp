@@ -199,13 +199,11 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
     for (u32 d = 0; d < table.destinations(); d++) {
       tree.follow(table, d);
       std::fill(passing.begin(), passing.end(), 0);
-      for (const u32 s : tree.order) {
-        const u32 c = tree.next[s];
-        if (c == kNone) continue;
+      tree.each([&](u32 s, u32 c) {
         const u64 layers = passing[s] | layers_from(g, table, s, d);
         passing[g.to[c]] |= layers;
         if (const u32 next = tree.next[g.to[c]]; next != kNone) waits.same_lane(c, next, layers);
-      }
+      });
     }
   }
   auto cycle = Search(g, waits, ring_representatives(g, table), lanes).cycle();

@@ -25,12 +25,10 @@ class Sums {
     // The load of a channel is the traffic of the subtree that sends through it.
     tree_.follow(table_, destination);
     std::copy(sent.begin(), sent.end(), passing_.begin());
-    for (const u32 s : tree_.order) {
-      const u32 c = tree_.next[s];
-      if (c == kNone) continue;
+    tree_.each([&](u32 s, u32 c) {
       loads_.channel[c] += passing_[s];
       passing_[g_.to[c]] += passing_[s];
-    }
+    });
   }
   // Channels from a switch with terminals to the destination. Call it after add().
   u32 hops(u32 s, u32 destination) const {

@@ -1,5 +1,6 @@
 #include "simcore/tables/table.hpp"
 
+#include "simcore/grouped.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 
@@ -131,15 +132,10 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
     for (std::size_t k = path.size(); k-- > 0;) depth[path[k]] = ++hops;
     deepest = std::max(deepest, hops);
   }
-  order.clear();
-  // Counting sort: the switches farthest from the destination come first.
-  std::vector<u32> start(deepest + 2, 0);
-  for (u32 s = 0; s < g_.switches; s++)
-    if (depth[s] != kNone) start[deepest - depth[s] + 1]++;
-  for (u32 k = 1; k < start.size(); k++) start[k] += start[k - 1];
-  order.resize(start.back());
-  for (u32 s = 0; s < g_.switches; s++)
-    if (depth[s] != kNone) order[start[deepest - depth[s]]++] = s;
+  std::vector<u32> start;  // of each distance; the switches off all routes come last
+  order = grouped(deepest + 2, g_.switches, start,
+                  [&](std::size_t s) { return depth[s] == kNone ? deepest + 1 : deepest - depth[s]; });
+  order.resize(start[deepest + 1]);
 }
 
 void check_table(const ChannelGraph& g, const ForwardingTable& table) {

@@ -362,13 +362,11 @@ void fill(const ChannelGraph& g, const Demand& demand, const std::vector<std::ve
       if (table.layers > 1) table.layer[t] = static_cast<u8>(k);
       demand_towards(g, demand, t, flow);
       tree.follow(table, t);
-      for (const u32 v : tree.order) {
-        const u32 c = tree.next[v];
-        if (c == kNone) continue;
+      tree.each([&](u32 v, u32 c) {
         cost[c] += flow[v] * scale;
         load[c] += flow[v];
         flow[g.to[c]] += flow[v];
-      }
+      });
     }
   }
   made.unevenness = unevenness(load);
