@@ -2,8 +2,6 @@
 // was sent in it is acknowledged. At the next multiple of `decision_ns`, the NIC asks for a decision. A policy file
 // decides in the core, in the next event of the flow. Without a file, Python decides. Without an
 // answer, the flow keeps its window or rate.
-#include <cmath>
-
 #include "simcore/control.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"

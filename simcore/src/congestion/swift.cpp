@@ -6,8 +6,6 @@
 //
 // Differences: the simulation knows the delay of an idle path, so that Swift's base target and its scaling by hops are
 // exact. Hosts add no delay, so there is one window, that of the fabric. No packet is lost.
-#include <cmath>
-
 #include "simcore/control.hpp"
 
 namespace flitgym::congestion::swift {

@@ -1,8 +1,6 @@
 // Sets up the congestion control of the NICs.
 #include "simcore/control.hpp"
 
-#include <cmath>
-
 #include "core/router_setup.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/kind.hpp"

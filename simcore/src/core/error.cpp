@@ -1,7 +1,5 @@
 #include "simcore/error.hpp"
 
-#include <numeric>
-
 #include "simcore/limits.hpp"
 
 namespace flitgym {

@@ -1,7 +1,5 @@
 #include "core/failures.hpp"
 
-#include <cmath>
-#include <numeric>
 #include <set>
 #include <sstream>
 

@@ -1,6 +1,5 @@
 #include "simcore/params.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>

@@ -1,6 +1,5 @@
 #include "simcore/stats.hpp"
 
-#include <cmath>
 #include <set>
 
 #include "simcore/control.hpp"

@@ -1,7 +1,5 @@
 #include "simcore/table_guard.hpp"
 
-#include <cmath>
-
 namespace flitgym {
 
 static u32 words_of(const MemoryShape& t) { return (t.columns + 63) / 64; }

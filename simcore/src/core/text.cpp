@@ -1,7 +1,6 @@
 #include "simcore/text.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <sstream>
 
 #include "simcore/error.hpp"

@@ -1,5 +1,4 @@
 // All times in cycles.
-#include <cmath>
 #include <tuple>
 
 #include "core/router_setup.hpp"

@@ -1,7 +1,5 @@
 #include "simcore/traffic_classes.hpp"
 
-#include <cmath>
-
 #include "core/hosts/engine.hpp"
 #include "simcore/stats.hpp"
 

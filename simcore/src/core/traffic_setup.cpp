@@ -1,6 +1,5 @@
 #include "core/traffic_setup.hpp"
 
-#include <cmath>
 #include <sstream>
 
 #include "core/find_component.hpp"

@@ -1,8 +1,6 @@
 // The policy network. The results have the same bits for every vector width (perceptron.hpp).
 #include "learning/perceptron.hpp"
 
-#include <cmath>
-
 #include "simcore/learning.hpp"
 #include "simcore/routing/choice.hpp"
 

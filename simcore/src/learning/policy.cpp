@@ -1,6 +1,5 @@
 // A neural network decides inside the core. It is either a trained policy from a file (`path`), or a policy in
 // training, whose weights Python replaces between two calls.
-#include <cmath>
 #include <cstdlib>
 #include <set>
 

@@ -1,6 +1,5 @@
 // Reads a policy from a safetensors file: eight bytes with the length of a JSON header, the header, then plain numbers.
 // The format cannot contain code. Everything is checked, because the file may come from an untrusted source.
-#include <cmath>
 #include <cstring>
 #include <set>
 

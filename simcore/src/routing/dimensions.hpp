@@ -1,8 +1,6 @@
 // The order of the dimensions, a parameter of dimension-order routings.
 #pragma once
 
-#include <numeric>
-
 #include "simcore/params.hpp"
 
 namespace flitgym::routing {

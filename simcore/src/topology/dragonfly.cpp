@@ -1,7 +1,5 @@
 #include "simcore/topology/dragonfly.hpp"
 
-#include <numeric>
-
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "topology/arrangement.hpp"

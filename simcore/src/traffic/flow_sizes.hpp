@@ -6,8 +6,6 @@
 //   storage    Alibaba's distributed storage in 2019, published with HPCC (Li et al., SIGCOMM 2019)
 #pragma once
 
-#include <cmath>
-
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/rng.hpp"

@@ -1,7 +1,5 @@
 // Traffic by a matrix: entry [s, d] is the rate from terminal s to terminal d, relative to all other entries. A packet
 // of a terminal to itself turns back in its router, as under `uniform`.
-#include <cmath>
-
 #include "simcore/traffic/demand.hpp"
 #include "simcore/traffic/draws.hpp"
 

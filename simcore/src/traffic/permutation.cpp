@@ -6,8 +6,6 @@
 //
 // Numbers are separated by blanks, commas or line breaks. Text after # is ignored. In a file, a terminal may send to
 // itself.
-#include <numeric>
-
 #include "simcore/plain_file.hpp"
 #include "simcore/text.hpp"
 #include "simcore/traffic/draws.hpp"

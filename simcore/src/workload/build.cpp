@@ -1,5 +1,4 @@
 // Builds a checked Workload from the `workload` section.
-#include <cmath>
 #include <set>
 
 #include "core/hosts/engine.hpp"

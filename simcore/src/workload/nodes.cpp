@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include "simcore/workload.hpp"
 
 namespace flitgym {

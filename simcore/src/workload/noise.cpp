@@ -1,7 +1,5 @@
 #include "workload/noise.hpp"
 
-#include <cmath>
-
 #include "simcore/plain_file.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/text.hpp"

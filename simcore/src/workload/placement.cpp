@@ -1,6 +1,4 @@
 // A placement policy puts the nodes in an order. Jobs take nodes from its beginning, one job after the other.
-#include <numeric>
-
 #include "simcore/traffic/draws.hpp"
 #include "simcore/workload.hpp"
 

@@ -3,8 +3,6 @@
 // infinity, so the least value is never found there.
 #pragma once
 
-#include <cmath>
-
 #include "simcore/graph.hpp"
 #include "simcore/routing/declared.hpp"
 

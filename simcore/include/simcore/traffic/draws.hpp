@@ -1,8 +1,6 @@
 // Random destinations, with one random stream per packet.
 #pragma once
 
-#include <numeric>
-
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 

@@ -1,8 +1,6 @@
 // Helper functions of the motifs.
 #pragma once
 
-#include <cmath>
-
 #include "simcore/registry.hpp"
 #include "simcore/workload/script.hpp"
 

@@ -5,8 +5,6 @@
 // byte is at the receiver's port after the latency, and the transfer holds that port for b / B, too. Each port serves
 // transfers in the order of their arrival. Fetches consist only of a header, so they wait for no port and hold none.
 // A transfer alone therefore takes latency + b / B. n equal transfers to one rank end after latency + n b / B.
-#include <cmath>
-
 #include "core/hosts/engine.hpp"
 
 namespace flitgym::workload {

@@ -8,8 +8,6 @@
 // first job of the queue by the estimates (EASY: Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 12(6), 2001). The first
 // job has a reservation: the time at which the running jobs will have left enough nodes. An overtaking job ends before
 // this time, or takes nodes that the first job leaves.
-#include <cmath>
-
 #include "core/hosts/engine.hpp"
 #include "simcore/stats.hpp"
 

@@ -1,7 +1,5 @@
 #include "core/stage/acknowledgement.hpp"
 
-#include <cmath>
-
 #include "core/stage/stage.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/rng.hpp"

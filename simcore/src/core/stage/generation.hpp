@@ -2,8 +2,6 @@
 // the state of the clock.
 #pragma once
 
-#include <cmath>
-
 #include "core/stage/stage.hpp"
 
 namespace flitgym {

@@ -3,8 +3,6 @@
 // the choices into routes, and the packets request the switch.
 #include "simcore/route_computation.hpp"
 
-#include <cmath>
-
 #include "core/stage/stage.hpp"
 #include "simcore/graph.hpp"
 #include "simcore/learning.hpp"

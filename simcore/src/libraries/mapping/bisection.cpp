@@ -1,6 +1,5 @@
 #include "mapping/bisection.hpp"
 
-#include <numeric>
 #include <queue>
 
 #include "simcore/traffic/draws.hpp"

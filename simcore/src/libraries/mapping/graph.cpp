@@ -1,6 +1,5 @@
 #include "simcore/mapping/graph.hpp"
 
-#include <numeric>
 #include <tuple>
 
 #include "simcore/limits.hpp"

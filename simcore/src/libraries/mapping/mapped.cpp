@@ -1,7 +1,6 @@
 // placement=mapped: places ranks so that their communication takes few hops.
 
 #include <ctime>
-#include <numeric>
 
 #include "mapping/quality.hpp"
 #include "simcore/mapping/problem.hpp"

@@ -1,8 +1,6 @@
 // Multicore mapping (Hoefler & Snir, ICS 2011). METIS cuts the ranks into as many parts as there are routers with
 // terminals to fill (in the paper, nodes with cores). Ranks beyond a router's terminals move to a part with room. The
 // parts are then mapped greedily, as if they were ranks.
-#include <numeric>
-
 #include "mapping/greedy.hpp"
 #include "simcore/registry.hpp"
 

@@ -2,8 +2,6 @@
 // the ranks into two halves with few bytes between them. Each half is cut again in the same way. A rank's traffic with
 // ranks outside the region pulls the rank to the half that is nearer to them (F. Pellegrini, "Static mapping by dual
 // recursive bipartitioning", SHPCC 1994). So the halves are matched to each other, not just numbered.
-#include <numeric>
-
 #include "mapping/bisection.hpp"
 #include "mapping/greedy.hpp"
 #include "simcore/registry.hpp"

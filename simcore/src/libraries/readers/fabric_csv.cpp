@@ -18,7 +18,6 @@
 //
 // Fields may be in double quotes (RFC 4180, without line breaks in them). Blanks around fields, empty lines and lines
 // that begin with # are ignored.
-#include <numeric>
 #include <set>
 
 #include "readers/fabric_reader.hpp"

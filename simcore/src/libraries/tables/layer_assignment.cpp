@@ -1,7 +1,5 @@
 #include "tables/layer_assignment.hpp"
 
-#include <numeric>
-
 #include "simcore/tables/walk.hpp"
 #include "tables/layering.hpp"
 

@@ -1,7 +1,5 @@
 #include "tables/layering.hpp"
 
-#include <numeric>
-
 namespace flitgym::tables {
 
 DependencyIndex::DependencyIndex(const ChannelGraph& g) : g_(g) {

@@ -1,8 +1,5 @@
 #include "tables/quality.hpp"
 
-#include <cmath>
-#include <numeric>
-
 #include "simcore/rng.hpp"
 #include "simcore/tables/walk.hpp"
 

@@ -1,6 +1,5 @@
 #include "tables/up_down.hpp"
 
-#include <numeric>
 #include <ranges>
 
 #include "simcore/tables/spread.hpp"

@@ -7,8 +7,6 @@
 //   column  non-terminal port
 //   value   estimated time in ns from this input buffer to arrival in the destination group
 // VC class = router-to-router hops done.
-#include <numeric>
-
 #include "routing/dragonfly/learned.hpp"
 
 namespace flitgym::routing::dragonfly::q_adaptive {

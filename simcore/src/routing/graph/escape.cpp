@@ -1,7 +1,5 @@
 #include "simcore/routing/escape.hpp"
 
-#include <numeric>
-
 namespace flitgym::routing::graph {
 
 std::vector<u32> places(const std::vector<u32>& rank) {

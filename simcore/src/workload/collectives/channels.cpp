@@ -2,8 +2,6 @@
 // is at a fixed distance, forward or backward. Distances that are prime to the number of nodes give rings through all
 // nodes. Two such rings share no edge between nodes until all distances are used. The rank of a node that sends to the
 // next node differs between channels, as NCCL's rings use different NICs.
-#include <numeric>
-
 #include "simcore/error.hpp"
 #include "workload/collectives/families.hpp"
 

@@ -7,8 +7,6 @@
 // while it collects the next caches.
 //
 // Deviations: real decode instances add and remove single requests between passes. Their answers return at once.
-#include <cmath>
-
 #include "simcore/rng.hpp"
 #include "simcore/workload/motif.hpp"
 #include "workload/motifs/training_step_plan.hpp"

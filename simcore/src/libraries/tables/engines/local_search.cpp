@@ -11,8 +11,6 @@
 // mean number of such conflicts has a closed form: the sum, over channels, of all pairs of routes without a common
 // source or destination. A load may not exceed the highest load of the starting table.
 #include <chrono>
-#include <cmath>
-#include <numeric>
 
 #include "simcore/registry.hpp"
 #include "simcore/tables/walk.hpp"

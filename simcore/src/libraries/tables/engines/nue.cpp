@@ -8,7 +8,6 @@
 // the next hop of a neighbour. If that fails, the switches that were not reached, and the switches on their paths along
 // the tree, use the tree. The search runs again for the others.
 #include <functional>
-#include <numeric>
 #include <queue>
 
 #include "simcore/registry.hpp"

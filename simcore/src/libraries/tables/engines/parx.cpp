@@ -8,8 +8,6 @@
 //
 // The tables of the paper's machine are not published. If links have failed and a terminal cannot be reached without
 // the links of a half, its routes at that address may use all links.
-#include <cmath>
-
 #include "simcore/topology/hyperx.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
