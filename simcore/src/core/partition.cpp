@@ -8,8 +8,6 @@
 
 namespace flitgym {
 
-namespace {
-
 // The number of partitions is rounded to a power of two, so these two are approximate.
 // State of routers per partition: about half of a second-level cache. Packets and events take the rest.
 constexpr u64 kComfortableBytes = 384 << 10;
@@ -20,7 +18,7 @@ constexpr u32 kTerminals = 256, kLeastFlitsPerCycle = 32;
 // use of the caches.
 constexpr u32 kShortestWindow = 4;
 
-u64 bytes_of_router(const Network& net) {
+static u64 bytes_of_router(const Network& net) {
   const u64 ports = u64{1} << net.radix_shift, vcs = u64{1} << net.vc_shift;
   return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) +
                   vcs * (sizeof(InputVc) + sizeof(OutputVc) + 2 * sizeof(u32)));  // with `served` and `owners`
@@ -28,7 +26,7 @@ u64 bytes_of_router(const Network& net) {
 
 // Returns the unit of cuts: the core prefers cuts at multiples of this number of routers. It is the group size if
 // groups are consecutive and equal, otherwise 1.
-u32 unit_of(const Network& net) {
+static u32 unit_of(const Network& net) {
   u32 size = 0;
   for (u32 first = 0, r = 1; r <= net.routers; r++) {
     if (r < net.routers && net.router_group[r] == net.router_group[first]) continue;
@@ -42,12 +40,12 @@ u32 unit_of(const Network& net) {
 
 // Whether the host events cannot be divided among partitions. With host.network=false, messages bypass the routers. If
 // hosts need no time for a message, a single window may have infinitely many events and could not be interrupted.
-bool one_heap_of_events(const Workload& w) {
+static bool one_heap_of_events(const Workload& w) {
   return !w.host.network || workload::send_work(w.host, 0) + workload::nic_work(w.host, 0) == 0;
 }
 
 // Whether decisions need data of other routers.
-bool sees_far(const Network& net) {
+static bool sees_far(const Network& net) {
   return net.routing_facts.remote ||
          (net.seam && std::any_of(net.seam->blocks.begin(), net.seam->blocks.end(),
                                   [](const ObservationSpec* block) { return !block->local; }));
@@ -56,7 +54,7 @@ bool sees_far(const Network& net) {
 // Whether the network must stay in one piece. A packet that is delivered may change data of its source, and feedback
 // may change data of other routers, in any partition. Records of decisions are numbered in one order for the whole
 // network. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions.
-bool whole(const Network& net) {
+static bool whole(const Network& net) {
   const Seam* const seam = net.seam.get();
   const bool recorded = seam && (seam->capacity > 0 || seam->witness || seam->reward->delivered);
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(), [](const MemoryShape& m) {
@@ -68,7 +66,7 @@ bool whole(const Network& net) {
 
 // Whether no node has terminals at routers of two units. The intra-node link has no least latency, so a node must be in
 // one partition.
-bool holds_nodes(const Network& net, u32 unit) {
+static bool holds_nodes(const Network& net, u32 unit) {
   if (!net.workload || !net.workload->has_links()) return true;
   const Nodes& nodes = net.workload->nodes;
   for (u32 t = 0; t < net.terminals; t++) {
@@ -80,7 +78,7 @@ bool holds_nodes(const Network& net, u32 unit) {
 }
 
 template <class Visit>
-void each_channel_between(const Network& net, Visit visit) {
+static void each_channel_between(const Network& net, Visit visit) {
   for (u32 p = 0; p < net.router_ports; p++) {
     const u32 peer = net.channels[p].peer;
     if (peer != kNone && !net.is_nic(peer) &&
@@ -90,7 +88,7 @@ void each_channel_between(const Network& net, Visit visit) {
   }
 }
 
-u32 shortest_between(const Network& net) {
+static u32 shortest_between(const Network& net) {
   u32 shortest = ~0u;
   each_channel_between(net, [&](u32 p) {
     shortest = std::min({shortest, net.delays[net.channels[p].line], net.delays[net.channels[p].credit_line]});
@@ -98,14 +96,14 @@ u32 shortest_between(const Network& net) {
   return shortest;
 }
 
-u64 nearest_power_of_two(u64 n) {
+static u64 nearest_power_of_two(u64 n) {
   const u64 below = std::bit_floor(n);
   return n * n > 2 * below * below ? 2 * below : below;
 }
 
 constexpr u32 kLineWords = 8;  // a cache line, which threads must not share
 
-void cut(Network& net, u32 parts, u32 unit) {
+static void cut(Network& net, u32 parts, u32 unit) {
   const u32 units = (net.routers + unit - 1) / unit;
   net.ranges.clear();
   net.router_partition.assign(net.routers, 0);
@@ -120,8 +118,6 @@ void cut(Network& net, u32 parts, u32 unit) {
   }
   for (const u32 router : net.terminal_router) net.ranges[net.router_partition[router]].terminals++;
 }
-
-}  // namespace
 
 void choose_partitions(Network& net, u32 wanted, u32 threads) {
   net.local_lines = static_cast<u32>(net.delays.size());
@@ -234,15 +230,13 @@ void provide_packets(const Network& net, State& s) {
   }
 }
 
-namespace {
-
-u32 router_of(const Network& net, const FlitEvent& e) { return e.vc >> (net.radix_shift + net.vc_shift); }
-u32 router_of(const Network& net, const CreditEvent& e) { return e.vc >> (net.radix_shift + net.vc_shift); }
-u32 router_of(const Network& net, const FeedbackEvent& e) { return net.router_of_port(e.port); }
+static u32 router_of(const Network& net, const FlitEvent& e) { return e.vc >> (net.radix_shift + net.vc_shift); }
+static u32 router_of(const Network& net, const CreditEvent& e) { return e.vc >> (net.radix_shift + net.vc_shift); }
+static u32 router_of(const Network& net, const FeedbackEvent& e) { return net.router_of_port(e.port); }
 
 template <class T>
-void hand_over(const Network& net, State& s, DelayLines<T> Partition::* lines, Cycle from, Cycle until, u32 first,
-               u32 end) {
+static void hand_over(const Network& net, State& s, DelayLines<T> Partition::* lines, Cycle from, Cycle until,
+                      u32 first, u32 end) {
   const u32 local = net.local_lines, far = net.far_lines, parts = net.partitions();
   const u16* const owner = net.router_partition.data();
   if ((s.part.*lines).lines.empty()) return;
@@ -260,8 +254,6 @@ void hand_over(const Network& net, State& s, DelayLines<T> Partition::* lines, C
       for (u32 to = first; to < end; to++) (partition(s, to).*lines).lines[k].close(t);
     }
 }
-
-}  // namespace
 
 void hand_over(const Network& net, State& s, Cycle from, Cycle until, u32 first, u32 end) {
   hand_over(net, s, &Partition::flit_lines, from, until, first, end);

@@ -3,12 +3,10 @@
 
 namespace flitgym {
 
-namespace {
-
 // The template parameters are facts of a run. kPlain: no watched packet and no accounts of jobs (frame.hpp).
 // kSingleFlit: every packet has one flit. kLearns: the routing learns.
 template <bool kPlain, bool kSingleFlit, bool kLearns>
-void arrive(Frame& f, DelayLine<FlitEvent>& line) {
+static void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
   State& s = f.s;
   const u32 due = line.due(f.now), router_vcs = net.vc_id(net.router_ports, 0), vc_shift = net.vc_shift;
@@ -81,7 +79,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
 // kPlain: no watched packet, no accounts of jobs (frame.hpp) and no sensed occupancies. kOutputBuffers: a credit lets
 // a flit leave its output queue; false: it lets a flit at an input request the switch.
 template <bool kPlain, bool kOutputBuffers>
-void credit(Frame& f, DelayLine<CreditEvent>& line) {
+static void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;
   State& s = f.s;
   const u32 due = line.due(f.now);
@@ -124,8 +122,6 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   }
   line.first = due;
 }
-
-}  // namespace
 
 void arrivals(Frame& f) {
   if (f.net.whole_packets) return arrivals_of_packets(f);

@@ -9,9 +9,7 @@
 
 namespace flitgym {
 
-namespace {
-
-void count(Frame& f, u32 id) {
+static void count(Frame& f, u32 id) {
   State& s = f.s;
   const Packet& p = s.packets[id];
   Window& w = f.part.window;
@@ -40,8 +38,6 @@ void count(Frame& f, u32 id) {
   if (f.net.workload) workload::packet_delivered(f, id);
   else learning::count_delivered(f, p.source, 1);
 }
-
-}  // namespace
 
 void eject(Frame& f, u32 terminal, Flit flit) {
   State& s = f.s;

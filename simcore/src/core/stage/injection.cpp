@@ -33,16 +33,14 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
   }
 }
 
-namespace {
-
 // A tick beyond the end of the wheel is first scheduled at the end of the wheel, and there scheduled again.
-inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x, u32 terminal) {
+static inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
   const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
   f.part.sources_due.push(passed(limit, due) ? limit : due, terminal);
 }
 
-void begin_round(Frame& f, Terminal& x, u32 terminal) {
+static void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (!f.net.on_off) x.tick = cycle_of(x.next_tick);
   x.index = 0;
   x.left = f.net.round_size(f.net.seed, terminal, x.round, x.step);
@@ -53,7 +51,7 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
 // The VC of the NIC with the most room for another packet, among those of a traffic class, which begin at `first`. If
 // several VCs have the same room, the lowest number wins. With iSLIP, the VCs with a credit take turns (BookSim2,
 // trafficmanager.cpp: _Step).
-u32 injection_vc(const Network& net, const State& s, u32 nic, u32 first) {
+static u32 injection_vc(const Network& net, const State& s, u32 nic, u32 first) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(nic, first)];
   const u32 vcs = net.router.injection_vcs;
   if (net.router.arbiter == Arbiter::kIslip) {
@@ -68,13 +66,13 @@ u32 injection_vc(const Network& net, const State& s, u32 nic, u32 first) {
 }
 
 // Flits of the next packet of a terminal.
-inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
+static inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
   const u32 least = net.least_packet_flits, most = net.most_packet_flits;
   return least == most ? least
                        : least + below(draw(net.seed, u64{terminal} << 32 | x.sequence, kDrawSize), most - least + 1);
 }
 
-u32 new_packet(Frame& f) {
+static u32 new_packet(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   if (net.partitions() > 1)
@@ -89,8 +87,8 @@ u32 new_packet(Frame& f) {
 
 // A packet enters the queue of the NIC of `terminal`. kPlain: no watched packet and no accounts of jobs (frame.hpp).
 template <bool kPlain>
-inline __attribute__((always_inline)) void enqueue(Frame& f, u32 id, u32 terminal, u32 flits, u32 traffic_class,
-                                                   Flit watched) {
+static inline __attribute__((always_inline)) void enqueue(Frame& f, u32 id, u32 terminal, u32 flits, u32 traffic_class,
+                                                          Flit watched) {
   const Network& net = f.net;
   State& s = f.s;
   const Observers<kPlain> observers(f);
@@ -130,8 +128,8 @@ inline __attribute__((always_inline)) void enqueue(Frame& f, u32 id, u32 termina
 
 // A new packet enters the NIC of `terminal`, whose clock is x.
 template <bool kPlain>
-inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
-                                                 Cycle generated, u32 job, u32 traffic_class) {
+static inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
+                                                        Cycle generated, u32 job, u32 traffic_class) {
   const Network& net = f.net;
   State& s = f.s;
   u32 id;
@@ -155,8 +153,8 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
 }
 
 template <bool kPlain>
-inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 terminal, bool backlogged,
-                                                const u64* gap = nullptr) {
+static inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 terminal, bool backlogged,
+                                                       const u64* gap = nullptr) {
   const Network& net = f.net;
   const Port& nic = f.s.ports[net.nic(terminal)];
   const u32 own_class = !kPlain && net.classes ? net.classes->of_terminal[terminal] : 0;
@@ -194,7 +192,7 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
 constexpr std::size_t kBlock = 64;
 
 template <bool kPlain>
-void begin_rounds(Frame& f) {
+static void begin_rounds(Frame& f) {
   Terminal* const terminals = f.s.terminals.data();
   const std::vector<u32>& ids = f.w.ids;
   const bool one_load = f.net.load_steps == 1;
@@ -214,8 +212,6 @@ void begin_rounds(Frame& f) {
     fill<kPlain>(f, x, ids[k], false, one_load ? &gaps[k % kBlock] : nullptr);
   }
 }
-
-}  // namespace
 
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job, u32 traffic_class) {
   Terminal& x = f.s.terminals[terminal];

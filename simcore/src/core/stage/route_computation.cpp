@@ -214,12 +214,10 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
   if (!net.routing_facts.minimal && !net.routing_facts.marks) net.topology->mark_nonminimal(net, s, b);
 }
 
-namespace {
-
 // Returns whether a head that is routed again every cycle (RoutingFacts::reroutes) may skip its request for an output
 // without room. This requires that switch allocation examines every request in each cycle. A request that it did not
 // examine would keep its output for later cycles. A watched packet and the accounts of jobs record every request.
-bool withholds(const Frame& f) {
+static bool withholds(const Frame& f) {
   const RouterParams& router = f.net.router;
   return f.net.routing_facts.reroutes &&
          (router.arbiter == Arbiter::kAge || router.arbiter == Arbiter::kLeastRecentlyServed) &&
@@ -229,7 +227,7 @@ bool withholds(const Frame& f) {
 // kPlain: no watched packet, no accounts of jobs (frame.hpp) and no head that is routed again. kOneWord: a router's
 // input VCs fit one mask word. kBusyPorts: switch allocation reads how long ports are busy.
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
-void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
+static void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
   const Network& net = f.net;
   State& s = f.s;
   const bool never_held = (net.most_packet_flits == 1 || net.whole_packets) && !net.router.separate_vc_allocation;
@@ -295,8 +293,6 @@ void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
   if (net.router.arbiter == Arbiter::kAge)
     for (u32 i = begin; i < end; i++) s.served[ids[i]] = s.packets[b.packet[i]].generated;
 }
-
-}  // namespace
 
 void apply_routes(Frame& f, const Batch& b, u32 begin, u32 end) {
   const bool busy_ports = f.net.router.multi_cycle_switch;

@@ -5,12 +5,10 @@
 
 namespace flitgym {
 
-namespace {
-
 // Each packet touches random cache lines. They are prefetched this many packets in advance.
 constexpr u32 kAhead = 6;
 
-void arrive(Frame& f, DelayLine<FlitEvent>& line) {
+static void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
   State& s = f.s;
   const u32 due = line.due(f.now);
@@ -51,7 +49,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
 }
 
 template <bool kClasses>
-void send(Frame& f, u32 port) {
+static void send(Frame& f, u32 port) {
   const Network& net = f.net;
   State& s = f.s;
   Port& o = s.ports[port];
@@ -98,8 +96,6 @@ void send(Frame& f, u32 port) {
   const u32 terminal = port - net.router_ports;
   if (net.is_nic(port) && f.part.totals.backlogged && s.terminals[terminal].left > 0) fill_nic(f, terminal, true);
 }
-
-}  // namespace
 
 void arrivals_of_packets(Frame& f) {
   for (auto& line : f.part.flit_lines.lines)

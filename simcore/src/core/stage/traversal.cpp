@@ -4,10 +4,8 @@
 
 namespace flitgym {
 
-namespace {
-
 template <bool kPlain, bool kSingleFlit>
-void send_all(Frame& f, u32 count) {
+static void send_all(Frame& f, u32 count) {
   const Network& net = f.net;
   State& s = f.s;
   Port* const ports = s.ports.data();
@@ -79,8 +77,6 @@ void send_all(Frame& f, u32 count) {
   }
   f.part.totals.moves += sent;
 }
-
-}  // namespace
 
 void traversal(Frame& f) {
   if (!f.part.ports_due.due(f.now)) return;
