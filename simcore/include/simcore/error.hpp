@@ -1,8 +1,11 @@
 // The two kinds of errors that users meet, and hints for misspelt names.
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace flitgym {
@@ -10,15 +13,33 @@ namespace flitgym {
 // Makes the exception types the same on both sides of a shared library, even if its build hides all symbols.
 #define FLITGYM_SHARED __attribute__((visibility("default")))
 
+// A part of a message: text or a number.
+struct Part {
+  std::string text;
+  Part(const char* words) : text(words) {}
+  Part(std::string_view words) : text(words) {}
+  Part(const std::string& words) : text(words) {}
+  template <std::integral T>
+    requires(!std::same_as<T, char>)
+  Part(T number) : text(std::to_string(number)) {}
+  Part(double number);  // six digits, or as many more as it takes to be read as the same number
+};
+std::string message(std::initializer_list<Part> parts);
+
 // The configuration cannot be built, or a call has an invalid argument. The message names key and value. Errors of the
 // configuration are thrown before cycle 0.
 struct FLITGYM_SHARED ConfigError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
+  template <class One, class Two, class... Parts>
+  ConfigError(const One& one, const Two& two, const Parts&... parts)
+      : invalid_argument(message({one, two, parts...})) {}
 };
 
 // The simulation cannot continue (deadlock, end of time).
 struct FLITGYM_SHARED CoreError : std::runtime_error {
   using std::runtime_error::runtime_error;
+  template <class One, class Two, class... Parts>
+  CoreError(const One& one, const Two& two, const Parts&... parts) : runtime_error(message({one, two, parts...})) {}
 };
 
 // Returns " (did you mean 'x'?)" with the most similar name, or "" if none is similar.

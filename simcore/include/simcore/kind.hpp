@@ -52,8 +52,7 @@ template <class Spec>
 void check_name(const std::string& where, const std::string& name) {
   const auto valid = registered_names<Spec>();
   if (std::find(valid.begin(), valid.end(), name) == valid.end())
-    throw ConfigError(where + ": unknown name '" + name + "'" + did_you_mean(name, valid) +
-                      "; valid names: " + join(valid));
+    throw ConfigError(where, ": unknown name '", name, "'", did_you_mean(name, valid), "; valid names: ", join(valid));
 }
 // The component of this name, of a kind whose names have one component each.
 template <class Spec>
@@ -92,7 +91,7 @@ void check_taken(const std::string& where, const Spec& spec) {
       else if (other.plugin == spec.plugin || for_own_topologies(spec)) continue;
       else why = ", and a plugin may only extend it to topologies of its own";
     }
-    throw ConfigError(where + ": the name is taken by " + owner(other.plugin) + why + "; choose another name");
+    throw ConfigError(where, ": the name is taken by ", owner(other.plugin), why, "; choose another name");
   }
 }
 
@@ -104,8 +103,8 @@ std::vector<std::string> check_plugin(const std::string& who, const std::string&
     const std::string kind = kind_name<Spec>(), where = who + "registers " + kind + " '" + spec.name + "'";
     bool name = !spec.name.empty() && !std::isdigit(static_cast<unsigned char>(spec.name[0]));
     for (const char c : spec.name) name &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-    if (!name) throw ConfigError(where + ": a name consists of letters, digits and _, and does not start with a digit");
-    if (!complete(spec)) throw ConfigError(where + ": a function that every " + kind + " must have is missing");
+    if (!name) throw ConfigError(where, ": a name consists of letters, digits and _, and does not start with a digit");
+    if (!complete(spec)) throw ConfigError(where, ": a function that every ", kind, " must have is missing");
     check_more(where, spec);
     check_taken(where, spec);
     names.push_back(spec.name);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 
+#include "simcore/error.hpp"
 #include "simcore/types.hpp"
 
 namespace flitgym {
@@ -26,7 +27,8 @@ class LimitScope {
 
  private:
   friend void worked(u64 steps);
-  friend void claim_memory(u64 bytes, const std::string& key, const std::string& what);
+  template <class... Parts>
+  friend void claim_memory(u64 bytes, const std::string& key, const Parts&... what);
   void ask();
   void claim(u64 bytes, const std::string& key, const std::string& what);
 
@@ -63,8 +65,9 @@ inline void worked(u64 steps = 1) {
 
 // Claims `bytes` that are about to be allocated for `what`, because of the configuration's `key`. Throws ConfigError
 // with both numbers if all claims of this scope exceed the limit.
-inline void claim_memory(u64 bytes, const std::string& key, const std::string& what) {
-  if (detail::limit_scope) detail::limit_scope->claim(bytes, key, what);
+template <class... Parts>
+void claim_memory(u64 bytes, const std::string& key, const Parts&... what) {
+  if (detail::limit_scope) detail::limit_scope->claim(bytes, key, message({what...}));
 }
 
 // Bytes that the process can still allocate: the kernel's estimate, or less if a control group allows less.

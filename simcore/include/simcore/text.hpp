@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "simcore/error.hpp"
 #include "simcore/types.hpp"
 
 namespace flitgym::text {
@@ -11,7 +12,10 @@ struct Source {
   std::string path, text;
 };
 
-[[noreturn]] void fail(const Source& source, u32 line, const std::string& what);
+template <class... Parts>
+[[noreturn]] void fail(const Source& source, u32 line, const Parts&... what) {
+  throw ConfigError(source.path, line > 0 ? ":" + std::to_string(line) : "", ": ", what...);
+}
 std::string shown(std::string_view word);  // in quotes, for a message; a long word is cut
 std::string_view trimmed(std::string_view text);
 std::vector<std::string_view> words(std::string_view line);           // separated by blanks

@@ -106,8 +106,8 @@ static void setup(const Params& params, Network& net, Control& control) {
     const PolicyFile file = read_policy_file(path);
     for (const auto& [key, value] : {std::pair{"decisions", "nic"}, {"network", "flat"}, {"observation", "flow"}})
       if (metadata_of(file, path, key) != value)
-        throw ConfigError("policy file " + path + ": its " + key + " is '" + metadata_of(file, path, key) +
-                          "'; congestion_control=agent needs '" + value + "'");
+        throw ConfigError("policy file ", path, ": its ", key, " is '", metadata_of(file, path, key),
+                          "'; congestion_control=agent needs '", value, "'");
     if (metadata_of(file, path, "activation") == "tanh") rule->policy.activation = Activation::kTanh;
     read_layers(file, path, static_cast<u32>(features.size()), static_cast<u32>(factors.size()), rule->policy,
                 rule->weights);

@@ -29,10 +29,10 @@ static Values without_defaults_of_others(const RoutingSpec& spec, const Values& 
       const auto found = given.find(p.key);
       if (found == given.end() || std::ranges::count(own_params, p.key, &ParamSpec::key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
-        throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
-                          " has no effect on topology '" + net.topology_name + "'" +
-                          (net.damaged ? " with failed links" : "") + "; it is for " + join(at->second.topologies) +
-                          (net.damaged ? " without failures" : ""));
+        throw ConfigError("routing.", spec.name, ".", p.key, ": ", to_string(found->second),
+                          " has no effect on topology '", net.topology_name, "'",
+                          net.damaged ? " with failed links" : "", "; it is for ", join(at->second.topologies),
+                          net.damaged ? " without failures" : "");
       own.erase(p.key);
     }
   return own;
@@ -112,35 +112,33 @@ static void choose_routing(const Config& config, const Params& router, Network& 
   net.class_vcs = given == 0 ? needed : given;
   net.vcs = net.class_vcs * class_count(net);
   if (net.class_vcs < needed)
-    throw ConfigError("router.vcs: " + std::to_string(given) + " VCs are too few for routing." + spec.name +
-                      ", which needs " + std::to_string(needed) + " to be free of deadlock");
+    throw ConfigError("router.vcs: ", given, " VCs are too few for routing.", spec.name, ", which needs ", needed,
+                      " to be free of deadlock");
   if (net.class_vcs % needed > 0 && net.classes)
-    throw ConfigError("router.vcs: " + std::to_string(given) + "; with router.classes, use a multiple of the " +
-                      std::to_string(needed) + " VCs that routing." + spec.name + " needs");
+    throw ConfigError("router.vcs: ", given, "; with router.classes, use a multiple of the ", needed,
+                      " VCs that routing.", spec.name, " needs");
   if (net.vcs > kMaxVcs && net.class_vcs <= kMaxVcs)
-    throw ConfigError("router.classes: " + std::to_string(class_count(net)) + " classes with " +
-                      std::to_string(net.class_vcs) + " VCs each need " + std::to_string(net.vcs) +
-                      " VCs; the core supports at most " + std::to_string(kMaxVcs));
+    throw ConfigError("router.classes: ", class_count(net), " classes with ", net.class_vcs, " VCs each need ", net.vcs,
+                      " VCs; the core supports at most ", kMaxVcs);
   if (net.vcs > kMaxVcs)
     throw ConfigError(
-        (given == 0
-             ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) +
-                   " VC classes on this topology to be free of deadlock (its paths have up to " +
-                   std::to_string(net.routing_facts.max_hops) + " hops" +
-                   (net.graphs.size() > 1 ? "; each change in failures.events may lengthen a path by another diameter)"
-                                          : ")")
-             : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
-        "; the core supports at most " + std::to_string(kMaxVcs));
+        given == 0
+            ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) +
+                  " VC classes on this topology to be free of deadlock (its paths have up to " +
+                  std::to_string(net.routing_facts.max_hops) + " hops" +
+                  (net.graphs.size() > 1 ? "; each change in failures.events may lengthen a path by another diameter)"
+                                         : ")")
+            : "router.vcs: " + std::to_string(net.vcs) + " VCs",
+        "; the core supports at most ", kMaxVcs);
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
   if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
-    throw ConfigError("router.vc_allocation: " + router.text("vc_allocation") +
-                      " reserves an output VC for a head that may still choose another one, as in "
-                      "routing." +
-                      spec.name + "; use with_switch");
+    throw ConfigError("router.vc_allocation: ", router.text("vc_allocation"),
+                      " reserves an output VC for a head that may still choose another one, as in routing.", spec.name,
+                      "; use with_switch");
   const u32 injection = router.count("injection_vcs");
   if (injection > net.class_vcs)
-    throw ConfigError("router.injection_vcs: " + std::to_string(injection) + "; a port has only " +
-                      std::to_string(net.class_vcs) + " VCs" + (net.classes ? " of a traffic class" : ""));
+    throw ConfigError("router.injection_vcs: ", injection, "; a port has only ", net.class_vcs, " VCs",
+                      net.classes ? " of a traffic class" : "");
   net.router.injection_vcs = injection ? injection : net.class_vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
   size_vcs(router, net);
@@ -233,15 +231,14 @@ u32 count_nodes(const Config& config) {
 
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
   if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
-    throw ConfigError("max_memory_gb: " + to_string(Value{config.max_memory_gb}) +
-                      " is not a number from 0; 0 = all free memory");
+    throw ConfigError("max_memory_gb: ", config.max_memory_gb, " is not a number from 0; 0 = all free memory");
   const LimitScope scope(keep_going, config.max_memory_gb);
   const PluginsUsed used;
   auto net = std::make_shared<Network>();
   net->seed = config.seed;
   if (config.router.name != "vc_router")
-    throw ConfigError("router: unknown name '" + config.router.name + "'" +
-                      did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
+    throw ConfigError("router: unknown name '", config.router.name, "'",
+                      did_you_mean(config.router.name, {"vc_router"}), "; valid names: vc_router");
   const Params router("router", router_params(), config.router.values, config.seed);
   net->config.router = {config.router.name, router.values()};
   net->config.seed = config.seed;
@@ -259,7 +256,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     if (const auto flows = choose_traffic(config, router, *net)) choose_flows(flows, router, *net);
   } else {
     if (!config.traffic.name.empty())
-      throw ConfigError("traffic: '" + config.traffic.name +
+      throw ConfigError("traffic: '", config.traffic.name,
                         "' cannot be combined with a workload, whose jobs are the only traffic");
     choose_workload(config.workload, "workload", router, *net);
   }
@@ -298,11 +295,10 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     learning = count.bytes();
     const u32 capacity = net->seam->capacity;
     claim_memory(learning, net->seam->witness ? "record" : "routing." + net->routing_name + (capacity ? ".record" : ""),
-                 std::to_string(capacity) + " transitions and " + std::to_string(net->seam->policy.size) + " weights");
+                 capacity, " transitions and ", net->seam->policy.size, " weights");
   }
-  claim_memory(memory_to_run(*net) - learning, "topology." + net->topology_name,
-               "the buffers of " + std::to_string(net->routers) + " routers and " + std::to_string(net->terminals) +
-                   " terminals");
+  claim_memory(memory_to_run(*net) - learning, "topology." + net->topology_name, "the buffers of ", net->routers,
+               " routers and ", net->terminals, " terminals");
   net->memory_bytes = scope.claimed();
   net->plugins.assign(used.names().begin(), used.names().end());
   return net;

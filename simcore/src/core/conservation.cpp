@@ -23,15 +23,14 @@ static void check_sensed(const Network& net, const State& s) {
                   (net.accepts_all(net.port(r, k)) ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
         }
         if (kept[sensed.row(r, vc) + k] != flits)
-          throw CoreError("sensed at router " + std::to_string(r) + " port " + std::to_string(k) + " vc " +
-                          std::to_string(vc) + ": " + std::to_string(kept[sensed.row(r, vc) + k]) + ", but there are " +
-                          std::to_string(flits) + " flits");
+          throw CoreError("sensed at router ", r, " port ", k, " vc ", vc, ": ", kept[sensed.row(r, vc) + k],
+                          ", but there are ", flits, " flits");
       }
 }
 
 void check_conservation(const Network& net, const State& s) {
-  const auto fail = [&](const std::string& what) {
-    throw CoreError("conservation, cycle " + std::to_string(s.part.totals.now) + ": " + what);
+  const auto fail = [&](const auto&... what) {
+    throw CoreError("conservation, cycle ", s.part.totals.now, ": ", what...);
   };
 
   // Flits on the way to each buffer, and credits on the way to each output VC.
@@ -59,8 +58,8 @@ void check_conservation(const Network& net, const State& s) {
   for (const InputVc& in : s.input_vcs) buffered += in.count;
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
   if (buffered + on_channels != sums.flits_in_network)
-    fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
-         std::to_string(sums.flits_in_network) + " were accepted and not ejected");
+    fail(buffered, " flits buffered + ", on_channels, " on channels, but ", sums.flits_in_network,
+         " were accepted and not ejected");
   if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network)
     fail("flits in differ from flits out plus flits in flight");
 
@@ -82,15 +81,11 @@ void check_conservation(const Network& net, const State& s) {
       const bool packets = net.router.packet_credits && net.most_packet_flits > 1 && !net.whole_packets;
       if (packets ? total > net.router.input_depth || total + net.most_packet_flits <= net.router.input_depth
                   : total != net.router.input_depth)
-        fail("port " + std::to_string(p) + " vc " + std::to_string(vc) + ": " + std::to_string(o.credits) +
-             " credits + " + std::to_string(flits[in]) + " flits on the channel + " + std::to_string(held) +
-             " buffered + " + std::to_string(returning[out]) + " credits returning differ from the buffer's " +
-             std::to_string(net.router.input_depth));
+        fail("port ", p, " vc ", vc, ": ", o.credits, " credits + ", flits[in], " flits on the channel + ", held,
+             " buffered + ", returning[out], " credits returning differ from the buffer's ", net.router.input_depth);
       load += o.count + net.router.input_depth - o.credits;
     }
-    if (load != s.ports[p].load)
-      fail("port " + std::to_string(p) + ": load " + std::to_string(s.ports[p].load) + " is not " +
-           std::to_string(load));
+    if (load != s.ports[p].load) fail("port ", p, ": load ", s.ports[p].load, " is not ", load);
   }
   check_sensed(net, s);
 }

@@ -28,10 +28,9 @@ static void make_acks_packets(const Params& params, Network& net, Control& contr
   if (bytes == 0) return;
   control.ack_flits = flits_of(key, bytes, net);
   if (control.ack_flits > control.packet)
-    throw ConfigError(key + ": " + std::to_string(bytes) + " is more than the largest packet, " +
-                      in_bytes(net, control.packet));
+    throw ConfigError(key, ": ", bytes, " is more than the largest packet, ", in_bytes(net, control.packet));
   if (net.routing_facts.bubble && control.ack_flits < control.packet)
-    throw ConfigError(key + ": routing." + net.routing_name +
+    throw ConfigError(key, ": routing.", net.routing_name,
                       ".deadlock_avoidance=bubble needs packets of one size; use dateline");
   for (u32 c = 1; c < class_count(net); c++)
     if (net.classes->all[c].rank < net.classes->all[control.ack_class].rank) control.ack_class = c;
@@ -66,9 +65,9 @@ ParamSpec mark_param() {
 void read_window(const Params& params, const Network& net, Control& control) {
   control.first.window = flits_in("window_bytes", params, net, control.product);
   if (control.first.window < static_cast<float>(control.packet))
-    throw ConfigError("congestion_control." + control.spec->name +
-                      ".window_bytes: " + to_string(params.value("window_bytes")) +
-                      " is less than the largest packet, " + in_bytes(net, control.packet));
+    throw ConfigError("congestion_control.", control.spec->name,
+                      ".window_bytes: ", to_string(params.value("window_bytes")), " is less than the largest packet, ",
+                      in_bytes(net, control.packet));
 }
 
 void read_mark(const Params& params, const Network& net, Control& control) {
@@ -77,10 +76,9 @@ void read_mark(const Params& params, const Network& net, Control& control) {
                                static_cast<float>(net.router.input_depth) / 2);
   control.mark_flits = std::max(1u, static_cast<u32>(flits_in("mark_bytes", params, net, usual)));
   if (control.mark_flits >= largest)
-    throw ConfigError("congestion_control." + control.spec->name +
-                      ".mark_bytes: " + to_string(params.value("mark_bytes")) +
-                      " is not less than the longest queue, an input buffer and an output port with " +
-                      in_bytes(net, largest) + ", so no packet would be marked");
+    throw ConfigError("congestion_control.", control.spec->name, ".mark_bytes: ", to_string(params.value("mark_bytes")),
+                      " is not less than the longest queue, an input buffer and an output port with ",
+                      in_bytes(net, largest), ", so no packet would be marked");
 }
 
 void use_rates(Network& net, Control& control, float first) {
@@ -105,7 +103,7 @@ void choose_control(const Config& config, Network& net) {
   if (!spec.setup) return;
   if (net.workload && !net.workload->host.network)
     throw ConfigError(
-        "congestion_control: '" + spec.name +
+        "congestion_control: '", spec.name,
         "' needs acknowledgements, but with workload.network=none no packet enters the network; use none");
   net.config.congestion_control = {spec.name, params.values()};
   need_flights(net);

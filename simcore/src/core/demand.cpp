@@ -44,7 +44,7 @@ void DemandArea::next_flow(const Workload& w, u32 rank) {
 
 const std::vector<double>& DemandArea::accrued(const Network& net, const State& s) {
   if (s.delivered_from.empty())
-    throw CoreError("accrued delay: routing." + net.routing_name +
+    throw CoreError("accrued delay: routing.", net.routing_name,
                     " does not record the delivered packets per source; use routing=agent, policy, random or biased");
   const Cycle now = s.part.totals.now;
   if (net.workload && net.workload->scheduled())

@@ -1,8 +1,26 @@
 #include "simcore/error.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "simcore/limits.hpp"
 
 namespace flitgym {
+
+Part::Part(double number) {
+  char digits[32];
+  for (int count = 6;; count++) {
+    std::snprintf(digits, sizeof digits, "%.*g", count, number);
+    if (count == 17 || std::strtod(digits, nullptr) == number) break;
+  }
+  text = digits;
+}
+
+std::string message(std::initializer_list<Part> parts) {
+  std::string text;
+  for (const Part& part : parts) text += part.text;
+  return text;
+}
 
 // Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swapped neighbours.
 static std::size_t distance(const std::string& a, const std::string& b) {

@@ -23,7 +23,7 @@ static std::vector<std::string> words(const std::string& key, const std::string&
   for (std::string word; std::getline(in, word, ',');) {
     out.emplace_back(text::trimmed(word));
     if (out.back().empty())
-      throw ConfigError("failures." + key + ": '" + text + "' has an empty name; leave out the key if nothing fails");
+      throw ConfigError("failures.", key, ": '", text, "' has an empty name; leave out the key if nothing fails");
   }
   return out;
 }
@@ -84,16 +84,15 @@ class FailureReader {
         count = static_cast<u32>(std::stoul(repeats.substr(star + 1)));
         times.resize(slash);
         if (count == 0 || count > kMostRepeats)
-          throw ConfigError("failures.events: '" + event + "' repeats " + std::to_string(count) +
-                            " times; valid are 1 to " + std::to_string(kMostRepeats));
+          throw ConfigError("failures.events: '", event, "' repeats ", count, " times; valid are 1 to ", kMostRepeats);
       }
       const std::size_t dash = times.find('-');
       const double down = time(event, times.substr(0, dash)), up = dash == std::string::npos
                                                                        ? std::numeric_limits<double>::infinity()
                                                                        : time(event, times.substr(dash + 1));
-      if (up <= down) throw ConfigError("failures.events: '" + event + "' recovers before it fails");
+      if (up <= down) throw ConfigError("failures.events: '", event, "' recovers before it fails");
       if (count > 1 && up - down >= period)
-        throw ConfigError("failures.events: '" + event + "' fails again before it has recovered");
+        throw ConfigError("failures.events: '", event, "' fails again before it has recovered");
       number++;
       for (const u32 k : part_or_name(link, number))
         for (u32 n = 0; n < count; n++)
@@ -107,10 +106,9 @@ class FailureReader {
 
  private:
   static ConfigError bad_event(const std::string& event) {
-    return ConfigError(
-        "failures.events: '" + event +
-        "' is not LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or LINK@DOWN_NS-UP_NS/PERIOD_NS*COUNT, such as 3-5@20000-60000, "
-        "0.05@20000 or 3-5@20000-25000/20000*10");
+    return ConfigError("failures.events: '", event,
+                       "' is not LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or LINK@DOWN_NS-UP_NS/PERIOD_NS*COUNT, such as "
+                       "3-5@20000-60000, 0.05@20000 or 3-5@20000-25000/20000*10");
   }
   static double time(const std::string& event, const std::string& text) {
     char* end = nullptr;
@@ -129,9 +127,8 @@ class FailureReader {
                          u32 count) const {
     const u32 id = find(name, names, count);
     if (id == kNone)
-      throw ConfigError("failures." + what + "s: there is no " + what + " '" + name + "'" + did_you_mean(name, names) +
-                        "; valid are numbers from 0 to " + std::to_string(count - 1) +
-                        (names.empty() ? "" : " and names"));
+      throw ConfigError("failures.", what, "s: there is no ", what, " '", name, "'", did_you_mean(name, names),
+                        "; valid are numbers from 0 to ", count - 1, names.empty() ? "" : " and names");
     return {id};
   }
 
@@ -142,7 +139,7 @@ class FailureReader {
     u32 which = 0;
     if (const std::size_t hash = name.rfind('#'); hash != std::string::npos && is_number(name.substr(hash + 1))) {
       which = static_cast<u32>(std::stoul(name.substr(hash + 1)));
-      if (which == 0) throw ConfigError(where + ": '" + name + "': the links between two routers are numbered from #1");
+      if (which == 0) throw ConfigError(where, ": '", name, "': the links between two routers are numbered from #1");
       name.resize(hash);
     }
     const auto matching = [&](const auto& holds) {
@@ -168,8 +165,8 @@ class FailureReader {
       });
       if (!found.empty()) return found;
     }
-    throw ConfigError(where + ": there is no link '" + whole + "'; name its routers, such as " +
-                      (cables_.empty() ? "0-1" : name_of(cables_[0])) +
+    throw ConfigError(where, ": there is no link '", whole, "'; name its routers, such as ",
+                      cables_.empty() ? "0-1" : name_of(cables_[0]),
                       ", add #2 for the second of several links, or give ROUTER:PORT");
   }
   std::vector<u32> part_or_name(const std::string& link, u32 number) const {
@@ -189,12 +186,11 @@ class FailureReader {
   }
   std::vector<u32> drawn(const std::string& key, double part, u32 n, u64 stream) const {
     if (!(part >= 0 && part < 1))
-      throw ConfigError("failures." + key + ": " + to_string(Value{part}) +
+      throw ConfigError("failures.", key, ": ", part,
                         " is not a fraction from 0 to below 1; give an integer for a number of them");
     const auto count = static_cast<u32>(std::lround(part * n));
     if (count == 0 && part > 0)
-      throw ConfigError("failures." + key + ": " + to_string(Value{part}) + " of " + std::to_string(n) +
-                        " rounds to none; " + to_string(Value{1.0 / n}) + " is one of them");
+      throw ConfigError("failures.", key, ": ", part, " of ", n, " rounds to none; ", 1.0 / n, " is one of them");
     return sample(count, n, stream);
   }
   template <class Named>
@@ -204,7 +200,7 @@ class FailureReader {
     if (const auto* part = std::get_if<double>(&found->second)) return drawn(key, *part, n, stream);
     if (const auto* count = std::get_if<i64>(&found->second)) {
       if (*count < 0 || *count > i64{n})
-        throw ConfigError("failures." + key + ": " + std::to_string(*count) + " of " + std::to_string(n) +
+        throw ConfigError("failures.", key, ": ", *count, " of ", n,
                           "; give a number up to that, a fraction below 1.0, or names");
       return sample(static_cast<u32>(*count), n, stream);
     }
@@ -213,8 +209,7 @@ class FailureReader {
       for (const double x : *list) names.push_back(to_string(Value{static_cast<i64>(x)}));
     else if (const auto* text = std::get_if<std::string>(&found->second)) names = words(key, *text);
     else
-      throw ConfigError("failures." + key + ": " + to_string(found->second) +
-                        " is neither a number nor a list of names");
+      throw ConfigError("failures.", key, ": ", to_string(found->second), " is neither a number nor a list of names");
     std::set<u32> ids;
     for (const std::string& name : names)
       for (const u32 id : named(name)) ids.insert(id);
@@ -239,7 +234,7 @@ u64 failure_seed(const Values& failures, u64 run_seed) {
   const auto found = failures.find("seed");
   if (found == failures.end()) return run_seed;
   const auto* seed = std::get_if<i64>(&found->second);
-  if (!seed || *seed < 0) throw ConfigError("failures.seed: " + to_string(found->second) + " is not an integer from 0");
+  if (!seed || *seed < 0) throw ConfigError("failures.seed: ", to_string(found->second), " is not an integer from 0");
   return static_cast<u64>(*seed);
 }
 
@@ -290,8 +285,7 @@ std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring&
     numbers.push_back(t);
     names.push_back(w.terminal_name(t));
   }
-  if (kept.size() < 2)
-    throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left; traffic needs two");
+  if (kept.size() < 2) throw ConfigError("failures: ", kept.size(), " terminals are left; traffic needs two");
   if (kept.size() < w.terminal_port.size()) {
     w.terminal_names = names;
     w.terminal_number = numbers;

@@ -23,11 +23,11 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
   for (const auto& [other, spec] : registry<Spec>())
     if (routing::runs_on(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::ranges::count(accepted, topology))
-    throw ConfigError(kind + "." + name + ": it needs the whole topology '" + topology +
-                      "' and cannot route around a failed link, here " + net.failed_link + "; routings that can are " +
+    throw ConfigError(kind, ".", name, ": it needs the whole topology '", topology,
+                      "' and cannot route around a failed link, here ", net.failed_link, "; routings that can are ",
                       join(others));
-  throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) +
-                    ". Valid on " + topology + " are " + join(others));
+  throw ConfigError(kind, ".", name, ": does not run on topology '", topology, "'; it accepts ", join(accepted),
+                    ". Valid on ", topology, " are ", join(others));
 }
 
 }  // namespace flitgym

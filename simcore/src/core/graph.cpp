@@ -78,8 +78,8 @@ Neighbors neighbors_of(const Network& net, const Graph& g, bool timed) {
 }
 
 void claim_square(const Network& net, u64 bytes, const char* what) {
-  claim_memory(u64{net.routers} * net.routers * bytes, "topology." + net.topology_name,
-               std::string(what) + " between any two of " + std::to_string(net.routers) + " routers");
+  claim_memory(u64{net.routers} * net.routers * bytes, "topology." + net.topology_name, std::string(what),
+               " between any two of ", net.routers, " routers");
 }
 
 void count_hops(const Network& net, Graph& g) {
@@ -101,8 +101,8 @@ void count_hops(const Network& net, Graph& g) {
         const u32 next = all.edges[e].next;
         if (hops[next] != kFar) continue;
         if (hops[router] + 1u >= kFar)
-          throw ConfigError("topology." + net.topology_name + ": router " + net.router_name(next) +
-                            " is more than 254 hops from router " + net.router_name(to));
+          throw ConfigError("topology.", net.topology_name, ": router ", net.router_name(next),
+                            " is more than 254 hops from router ", net.router_name(to));
         hops[next] = static_cast<u8>(hops[router] + 1);
         found.push_back(next);
       }
@@ -211,9 +211,9 @@ void check_connected(const Network& net, const Graph& g, const std::string& what
     });
   for (u32 t = 0; t < net.terminals; t++)
     if (!reached[net.terminal_router[t]])
-      throw ConfigError(what + ": there is no path from terminal " + net.terminal_name(0) + " (router " +
-                        net.router_name(start) + ") to terminal " + net.terminal_name(t) + " (router " +
-                        net.router_name(net.terminal_router[t]) + ")");
+      throw ConfigError(what, ": there is no path from terminal ", net.terminal_name(0), " (router ",
+                        net.router_name(start), ") to terminal ", net.terminal_name(t), " (router ",
+                        net.router_name(net.terminal_router[t]), ")");
 }
 
 u32 longest_path(const Network& net) {

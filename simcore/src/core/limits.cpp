@@ -83,8 +83,8 @@ void LimitScope::claim(u64 bytes, const std::string& key, const std::string& wha
   worked(kPatience);  // checks for interruption before work that may take long
   claimed_ = bytes > kUnknown - claimed_ ? kUnknown : claimed_ + bytes;
   const auto fail = [&](const std::string& most) {
-    throw ConfigError(key + ": " + what + " take " + gigabytes(static_cast<double>(bytes)) + " of memory, " +
-                      gigabytes(static_cast<double>(claimed_)) + " with the rest of the simulation; " + most);
+    throw ConfigError(key, ": ", what, " take ", gigabytes(static_cast<double>(bytes)), " of memory, ",
+                      gigabytes(static_cast<double>(claimed_)), " with the rest of the simulation; ", most);
   };
   if (max_memory_gb_ > 0 && static_cast<double>(claimed_) > max_memory_gb_ * 1e9)
     fail("max_memory_gb allows " + gigabytes(max_memory_gb_ * 1e9));

@@ -58,7 +58,7 @@ u32 declare_memory(Network& net, MemoryShape shape) {
                              : "the memory '" + shape.name + "' of " + routers);
   const u32 id = static_cast<u32>(net.memories.size());
   for (const MemoryShape& other : net.memories)
-    if (other.name == shape.name) throw CoreError("memory '" + shape.name + "' is declared twice");
+    if (other.name == shape.name) throw CoreError("memory '", shape.name, "' is declared twice");
   if (shape.per == Per::kPacket || shape.fill != 0) {
     shape.blank.resize(shape.entry_bytes());
     with_cell(shape.cell, [&](auto cell) {
@@ -133,8 +133,8 @@ u32 find_memory(const Network& net, const std::string& name) {
     if (net.memories[k].name == name) return k;
     names.push_back(net.memories[k].name);
   }
-  throw ConfigError("memory: routing." + net.routing_name + " keeps no '" + name + "'" + did_you_mean(name, names) +
-                    (names.empty() ? "; it keeps nothing" : "; it keeps: " + join(names)));
+  throw ConfigError("memory: routing.", net.routing_name, " keeps no '", name, "'", did_you_mean(name, names),
+                    names.empty() ? "; it keeps nothing" : "; it keeps: " + join(names));
 }
 
 void fill_memory(const Network& net, State& s, u32 memory) {

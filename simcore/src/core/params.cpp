@@ -1,7 +1,5 @@
 #include "simcore/params.hpp"
 
-#include <cstdio>
-#include <cstdlib>
 #include <sstream>
 
 namespace flitgym {
@@ -42,15 +40,6 @@ static bool convert(Type type, const Value& given, Value& out) {
   return false;
 }
 
-// Six digits, or as many more as it takes to be read as the same number.
-static std::string digits_of(double x) {
-  char text[32];
-  for (int digits = 6;; digits++) {
-    std::snprintf(text, sizeof text, "%.*g", digits, x);
-    if (digits == 17 || std::strtod(text, nullptr) == x) return text;
-  }
-}
-
 // A value for a message; long lists and texts are cut.
 static std::string shown(const Value& value) {
   constexpr std::size_t kMost = 200;
@@ -62,13 +51,13 @@ std::string to_string(const Value& value) {
   std::ostringstream out;
   if (const auto* b = std::get_if<bool>(&value)) out << (*b ? "true" : "false");
   else if (const auto* i = std::get_if<i64>(&value)) out << *i;
-  else if (const auto* d = std::get_if<double>(&value)) out << digits_of(*d);
+  else if (const auto* d = std::get_if<double>(&value)) out << Part(*d).text;
   else if (const auto* s = std::get_if<std::string>(&value)) out << *s;
   else if (std::holds_alternative<std::monostate>(value)) out << "null";
   else {
     out << '[';
     const auto& items = std::get<std::vector<double>>(value);
-    for (std::size_t k = 0; k < items.size(); k++) out << (k ? ", " : "") << digits_of(items[k]);
+    for (std::size_t k = 0; k < items.size(); k++) out << (k ? ", " : "") << Part(items[k]).text;
     out << ']';
   }
   return out.str();
@@ -106,8 +95,7 @@ void check_keys(const std::string& where, const std::vector<ParamSpec>& specs, c
   for (const ParamSpec& spec : specs) valid.push_back(spec.key);
   for (const auto& [key, value] : given)
     if (!std::ranges::count(valid, key))
-      throw ConfigError(where + "." + key + ": unknown key" + did_you_mean(key, valid) +
-                        "; valid keys: " + join(valid));
+      throw ConfigError(where, ".", key, ": unknown key", did_you_mean(key, valid), "; valid keys: ", join(valid));
 }
 
 Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given, u64 run_seed)
@@ -118,12 +106,12 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
     Value value = spec.fallback;
     if (const auto found = given.find(spec.key); found != given.end())
       if (!(found->second == spec.fallback) && !convert(spec.type, found->second, value))
-        throw ConfigError(name + ": " + shown(found->second) + " is not " + type_name(spec.type));
+        throw ConfigError(name, ": ", shown(found->second), " is not ", type_name(spec.type));
 
     const auto check = [&](double x) {
       if (!(x >= spec.min && x <= spec.max))
-        throw ConfigError(name + ": " + shown(value) + " is outside " + to_string(Value{spec.min}) + " .. " +
-                          to_string(Value{spec.max}) + (spec.unit.empty() ? "" : " " + spec.unit));
+        throw ConfigError(name, ": ", shown(value), " is outside ", spec.min, " .. ", spec.max,
+                          spec.unit.empty() ? "" : " " + spec.unit);
     };
     if (const auto* whole = std::get_if<i64>(&value)) check(static_cast<double>(*whole));
     if (const auto* x = std::get_if<double>(&value)) check(*x);
@@ -132,8 +120,8 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
     if (spec.type == Type::kString && !spec.choices.empty()) {
       const std::string& word = std::get<std::string>(value);
       if (!std::ranges::count(spec.choices, word))
-        throw ConfigError(name + ": unknown value '" + shown(value) + "'" + did_you_mean(word, spec.choices) +
-                          "; valid values: " + join(spec.choices));
+        throw ConfigError(name, ": unknown value '", shown(value), "'", did_you_mean(word, spec.choices),
+                          "; valid values: ", join(spec.choices));
     }
     values_[spec.key] = std::move(value);
   }
@@ -142,7 +130,7 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
 template <class T>
 const T& Params::get(const std::string& key) const {
   const T* const found = std::get_if<T>(&value(key));
-  if (!found) throw CoreError("parameter '" + key + "' was read with another type than declared");
+  if (!found) throw CoreError("parameter '", key, "' was read with another type than declared");
   return *found;
 }
 
@@ -161,7 +149,7 @@ std::vector<u32> Params::counts(const std::string& key) const {
 
 const Value& Params::value(const std::string& key) const {
   const auto found = values_.find(key);
-  if (found == values_.end()) throw CoreError("parameter '" + key + "' is not declared");
+  if (found == values_.end()) throw CoreError("parameter '", key, "' is not declared");
   return found->second;
 }
 

@@ -15,7 +15,7 @@ namespace flitgym {
 
 std::string read_plain_file(const std::string& path, const std::string& who, const std::string& expected, u32 copies) {
   const MappedFile file(path, who, expected);
-  claim_memory(copies * file.size(), who, std::to_string(file.size()) + " bytes");
+  claim_memory(copies * file.size(), who, file.size(), " bytes");
   return {file.data(), file.data() + file.size()};
 }
 
@@ -33,7 +33,7 @@ MappedFile::MappedFile(const std::string& path, const std::string& who, const st
     else data_ = static_cast<const u8*>(at);
   }
   if (handle >= 0) ::close(handle);
-  if (!why.empty()) throw ConfigError(who + ": " + why + expected);
+  if (!why.empty()) throw ConfigError(who, ": ", why, expected);
 }
 
 MappedFile::~MappedFile() {

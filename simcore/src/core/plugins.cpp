@@ -42,15 +42,17 @@ constexpr const char* kOutOf = "; FLITGYM_PLUGINS=none ignores installed plugins
 
 static void check_file(const std::string& who, const std::string& path) {
   const std::string bytes = read_plain_file(path, who + "cannot be read", kOutOf, 1);
-  if (bytes.empty()) throw ConfigError(who + "is empty" + kOutOf);
+  if (bytes.empty()) throw ConfigError(who, "is empty", kOutOf);
   const auto mark = mark_in(bytes);
   if (!mark)
-    throw ConfigError(who + "is not a plugin of flitgym, because it does not name a core; build it with " +
-                      "flitgym_add_plugin() (docs/extending/plugins.md)" + kOutOf);
+    throw ConfigError(who,
+                      "is not a plugin of flitgym, because it does not name a core; build it with flitgym_add_plugin() "
+                      "(docs/extending/plugins.md)",
+                      kOutOf);
   const std::string own = FLITGYM_ABI;
   if (mark->headers + "|" + mark->library + "|" != own)
-    throw ConfigError(who + "was built against " + described(mark->version, mark->headers, mark->library) +
-                      ", but this is " + core_described() + "; rebuild it for this core" + kOutOf);
+    throw ConfigError(who, "was built against ", described(mark->version, mark->headers, mark->library),
+                      ", but this is ", core_described(), "; rebuild it for this core", kOutOf);
 }
 
 const std::string* loading = nullptr;  // name of the plugin whose library is being loaded
@@ -66,11 +68,11 @@ static void load(const std::string& name, const std::string& who, const std::str
   loading = nullptr;
   if (!handle) {
     const char* const reason = dlerror();
-    throw ConfigError(who + "cannot be loaded: " + (reason ? reason : "for an unknown reason") + kOutOf);
+    throw ConfigError(who, "cannot be loaded: ", reason ? reason : "for an unknown reason", kOutOf);
   }
   for (const Kind& kind : kinds())
     if (auto names = kind.check(who, name); !names.empty()) library.brought[kind.name] = std::move(names);
-  if (library.brought.empty()) throw ConfigError(who + "registers nothing" + kOutOf);
+  if (library.brought.empty()) throw ConfigError(who, "registers nothing", kOutOf);
 } catch (const ConfigError& error) {
   library.refused = error.what();
   for (const Kind& kind : kinds()) kind.forget(name);

@@ -179,11 +179,12 @@ std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> depende
   return {path.begin() + seen[op], path.end()};
 }
 
+template <class... Parts>
 [[noreturn]] void fail(const Program& program, const std::string& where, u32 rank, u64 block, u32 op,
-                       const std::string& what) {
+                       const Parts&... what) {
   const std::string place = program.where(rank, block, op);
-  throw ConfigError(where + ": rank " + std::to_string(rank) + ", block " + std::to_string(block) + ", operation " +
-                    std::to_string(op) + (place.empty() ? "" : " (" + place + ")") + ": " + what);
+  throw ConfigError(where, ": rank ", rank, ", block ", block, ", operation ", op,
+                    place.empty() ? "" : " (" + place + ")", ": ", what...);
 }
 
 void check_block(const Program& program, const std::string& where, u32 rank, u64 index, const Block& block) {
@@ -193,15 +194,14 @@ void check_block(const Program& program, const std::string& where, u32 rank, u64
     if (op.kind == OpKind::kCalc) continue;
     const bool receives = op.kind == OpKind::kReceive;
     if (op.peer >= program.ranks && !(receives && op.peer == kAnySource))
-      fail(program, where, rank, index, k, text(op) + ": the program has " + std::to_string(program.ranks) + " ranks");
+      fail(program, where, rank, index, k, text(op), ": the program has ", program.ranks, " ranks");
     if (op.tag < 0 && !(receives && op.tag == kAnyTag))
-      fail(program, where, rank, index, k, text(op) + ": the tag must be 0 or more");
+      fail(program, where, rank, index, k, text(op), ": the tag must be 0 or more");
   }
   for (const Dependency& d : block.dependencies)
     if (d.before >= ops || d.after >= ops)
-      fail(program, where, rank, index, std::min(d.after, d.before),
-           "operation " + std::to_string(d.after) + " requires " + std::to_string(d.before) + ", but the block has " +
-               std::to_string(ops) + " operations");
+      fail(program, where, rank, index, std::min(d.after, d.before), "operation ", d.after, " requires ", d.before,
+           ", but the block has ", ops, " operations");
   const std::vector<u32> cycle = find_cycle(ops, block.dependencies);
   if (cycle.empty()) return;
   std::vector<u32> circle;  // each operation requires the next
@@ -214,7 +214,7 @@ void check_block(const Program& program, const std::string& where, u32 rank, u64
     words.push_back(std::to_string(op) + (place.empty() ? "" : " (" + place + ")"));
   }
   fail(program, where, rank, index, circle.front(),
-       "operations that require each other in a cycle: " + join(words, " requires "));
+       "operations that require each other in a cycle: ", join(words, " requires "));
 }
 
 }  // namespace
@@ -277,9 +277,8 @@ void check_program(const Program& program, const std::string& where) {
   const u32 rank = send ? left->source : left->destination;
   block.clear();
   program.block(rank, left->block, block);
-  fail(program, where, rank, left->block, left->op,
-       text(block.ops[left->op]) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
-           std::to_string(std::abs(left->count)) + " without a match)");
+  fail(program, where, rank, left->block, left->op, text(block.ops[left->op]), ": ",
+       send ? "no receive matches it" : "no send matches it", " (", std::abs(left->count), " without a match)");
 }
 
 }  // namespace flitgym::workload

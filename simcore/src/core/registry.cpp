@@ -28,11 +28,11 @@ static void check_relation(const std::string& where, const Spec& spec) {
   const auto [first, last] = registry<Other>().equal_range(spec.name);
   for (auto at = first; at != last; ++at)
     if (at->second.plugin != spec.plugin && !for_own_topologies(spec))
-      throw ConfigError(where + ": the name is taken by a " + kind_name<Other>() + " of " + owner(at->second.plugin) +
+      throw ConfigError(where, ": the name is taken by a ", kind_name<Other>(), " of ", owner(at->second.plugin),
                         "; choose another name");
   const auto own_only = [&](bool flag, const std::string& name) {
     if (flag && !for_own_topologies(spec))
-      throw ConfigError(where + ": " + name + " = true would change routing.relation=" + name +
+      throw ConfigError(where, ": ", name, " = true would change routing.relation=", name,
                         " on topologies that do not belong to the plugin");
   };
   own_only(spec.widest, "widest");

@@ -82,9 +82,8 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   if (found == all.end()) {
     std::vector<std::string> valid = {"widest", "preferred"};
     for (const auto& [known, relation] : all) valid.push_back(known);
-    throw ConfigError(key + ".relation: unknown value '" + given + "'" + did_you_mean(given, valid) +
-                      "; on topology '" + net.topology_name + "'" + (net.damaged ? " with failed links" : "") +
-                      " there are " + join(valid));
+    throw ConfigError(key, ".relation: unknown value '", given, "'", did_you_mean(given, valid), "; on topology '",
+                      net.topology_name, "'", net.damaged ? " with failed links" : "", " there are ", join(valid));
   }
   const RelationSpec& relation = noted(found->second);
   Values values;
@@ -92,8 +91,8 @@ RoutingFacts take_relation(const Params& params, Network& net) {
     if (p.key == "relation") continue;
     if (std::ranges::count(relation.params, p.key, &ParamSpec::key)) values[p.key] = params.value(p.key);
     else if (params.value(p.key) != p.fallback)
-      throw ConfigError(key + "." + p.key + ": " + to_string(params.value(p.key)) + " has no effect with relation=" +
-                        name + " on topology '" + net.topology_name + "'; leave it out");
+      throw ConfigError(key, ".", p.key, ": ", to_string(params.value(p.key)), " has no effect with relation=", name,
+                        " on topology '", net.topology_name, "'; leave it out");
   }
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;

@@ -83,9 +83,8 @@ const std::vector<ParamSpec>& router_params() {
 
 static void check_watchdog(const Params& params, const Network& net) {
   if (net.router.watchdog_cycles < 2 * net.longest_delay)
-    throw ConfigError("router.watchdog_ns: " + to_string(Value{params.real("watchdog_ns")}) +
-                      " ns is shorter than twice the longest channel delay (" +
-                      to_string(Value{2 * net.longest_delay * net.cycle_ns}) +
+    throw ConfigError("router.watchdog_ns: ", params.real("watchdog_ns"),
+                      " ns is shorter than twice the longest channel delay (", 2 * net.longest_delay * net.cycle_ns,
                       " ns); a packet on a link would be reported as a deadlock");
 }
 
@@ -103,14 +102,13 @@ static void check_packet_fits(const std::string& key, u32 flits, const Params& p
   const u32 total = params.count("buffer_total");
   const auto fits = [&](const char* buffer, u32 depth) {
     if (depth < flits && total > 0)
-      throw ConfigError(key + packet + "buffer_total = " + std::to_string(total) + " flits, which leaves " +
-                        std::to_string(depth) + " flits for the " + buffer + " of each of the " +
-                        std::to_string(net.vcs) + " VCs with routing." + net.routing_name + "; set it to at least " +
-                        std::to_string(least_total(flits, params, net.vcs)) +
-                        (r.packet_credits ? "" : " or use router.flow_control=wormhole"));
+      throw ConfigError(key, packet, "buffer_total = ", total, " flits, which leaves ", depth, " flits for the ",
+                        buffer, " of each of the ", net.vcs, " VCs with routing.", net.routing_name,
+                        "; set it to at least ", least_total(flits, params, net.vcs),
+                        r.packet_credits ? "" : " or use router.flow_control=wormhole");
     if (depth < flits)
       throw ConfigError(
-          key + packet + buffer + " = " + std::to_string(depth) +
+          key, packet, buffer, " = ", depth,
           " flits, which virtual cut-through needs; enlarge the buffer or use router.flow_control=wormhole");
   };
   if (r.flow_control == FlowControl::kVirtualCutThrough) {
@@ -118,12 +116,11 @@ static void check_packet_fits(const std::string& key, u32 flits, const Params& p
     if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
   }
   if (r.packet_credits && total > 0) fits("input_buffer_flits", r.input_depth);
-  if (r.nic_depth < flits)
-    throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
+  if (r.nic_depth < flits) throw ConfigError(key, packet, "nic_buffer_flits = ", r.nic_depth, " flits");
   // The credit for the whole packet returns with its tail, so a smaller buffer would wait for itself.
   if (r.packet_credits && r.input_depth < flits)
-    throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) +
-                      " flits does not fit router.input_buffer_flits = " + std::to_string(r.input_depth) +
+    throw ConfigError(key, ": with router.credit_granularity=packet a packet of ", flits,
+                      " flits does not fit router.input_buffer_flits = ", r.input_depth,
                       " flits; enlarge the buffer or use router.credit_granularity=flit");
 }
 
@@ -136,8 +133,7 @@ static void size_trains(const std::string& size_key, const Params& params, Netwo
   const u64 longest = net.longest_delay + u64{net.most_packet_flits} * slowest;
   if (longest > kLongestDelay / 2)
     throw ConfigError(
-        size_key + ": a packet of " + std::to_string(net.most_packet_flits) + " flits takes " +
-        std::to_string(slowest) +
+        size_key, ": a packet of ", net.most_packet_flits, " flits takes ", slowest,
         " cycles per flit, which is too long for router.crossbar_sharing=packet; choose a longer router.cycle_ns");
   net.longest_delay = static_cast<u32>(longest);
   net.router.multi_cycle_switch = true;
@@ -156,41 +152,41 @@ static void check_bubble(const std::string& size_key, const Network& net) {
   const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
   const RouterParams& r = net.router;
   if (r.parallel_vc_allocation)
-    throw ConfigError(what +
+    throw ConfigError(what,
                       " needs router.vc_allocation=with_switch or before_switch, because a packet that waits to enter "
                       "its ring must not hold the VC; use dateline for parallel");
   if (r.flow_control == FlowControl::kWormhole)
-    throw ConfigError(what +
-                      " needs router.flow_control=virtual_cut_through: a buffer must have room for whole "
-                      "packets; use dateline for wormhole");
-  if (net.classes) throw ConfigError(what + " cannot be combined with router.classes; use dateline");
+    throw ConfigError(what,
+                      " needs router.flow_control=virtual_cut_through: a buffer must have room for whole packets; use "
+                      "dateline for wormhole");
+  if (net.classes) throw ConfigError(what, " cannot be combined with router.classes; use dateline");
   if (net.vcs != net.routing_facts.classes)
-    throw ConfigError(what + " needs rings with one VC, but router.vcs is " + std::to_string(net.vcs) +
+    throw ConfigError(what, " needs rings with one VC, but router.vcs is ", net.vcs,
                       "; set it to 0 or 1, or use dateline");
   if (net.least_packet_flits != net.most_packet_flits)
-    throw ConfigError(what + " needs packets of one size, but " + size_key + " makes them " +
-                      std::to_string(net.least_packet_flits) + " to " + std::to_string(net.most_packet_flits) +
+    throw ConfigError(what, " needs packets of one size, but ", size_key, " makes them ", net.least_packet_flits,
+                      " to ", net.most_packet_flits,
                       " flits; the room that small packets leave may not fit a large one (use dateline)");
   const u32 depth = r.output_depth > 0 ? r.output_depth : r.input_depth, two = 2 * net.most_packet_flits;
   if (depth < two)
-    throw ConfigError(what + " needs room for two packets of " + std::to_string(net.most_packet_flits) +
-                      " flits, but router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
-                      std::to_string(depth) + "; set it to at least " + std::to_string(two));
+    throw ConfigError(what, " needs room for two packets of ", net.most_packet_flits, " flits, but router.",
+                      r.output_depth > 0 ? "output" : "input", "_buffer_flits is ", depth, "; set it to at least ",
+                      two);
 }
 
 static void check_link_clock(const Params& params, const Network& net) {
   if (net.router.arbiter != Arbiter::kIslip || params.count("output_wake_flits") > 0)
-    throw ConfigError("router.link_clock: flit needs arbiter=islip and output_wake_flits=0; the values are " +
-                      params.text("arbiter") + " and " + std::to_string(params.count("output_wake_flits")));
+    throw ConfigError("router.link_clock: flit needs arbiter=islip and output_wake_flits=0; the values are ",
+                      params.text("arbiter"), " and ", params.count("output_wake_flits"));
   for (const Channel& c : net.channels)
     if (c.kind != PortKind::kUnused && c.flit_cycles != net.flit_cycles_host)
-      throw ConfigError("router.link_clock: flit needs links of one bandwidth, but flit times are " +
-                        std::to_string(c.flit_cycles) + " and " + std::to_string(net.flit_cycles_host) + " cycles");
+      throw ConfigError("router.link_clock: flit needs links of one bandwidth, but flit times are ", c.flit_cycles,
+                        " and ", net.flit_cycles_host, " cycles");
   if (net.router.output_depth == 0 || net.router.packet_credits)
     throw ConfigError("router.link_clock: flit needs output_buffer_flits > 0 and credit_granularity=flit");
   if (!std::has_single_bit(net.flit_cycles_host))
-    throw ConfigError("router.link_clock: flit needs a flit time of 1, 2, 4, ... cycles; it is " +
-                      std::to_string(net.flit_cycles_host) + " cycles");
+    throw ConfigError("router.link_clock: flit needs a flit time of 1, 2, 4, ... cycles; it is ", net.flit_cycles_host,
+                      " cycles");
 }
 
 void size_router(const Params& params, Network& net) {
@@ -212,8 +208,8 @@ void size_router(const Params& params, Network& net) {
                             r.arbiter == Arbiter::kIslip))
     throw ConfigError(
         "router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one "
-        "cycle and arbiter=age or least_recently_served; the values are " +
-        std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
+        "cycle and arbiter=age or least_recently_served; the values are ",
+        r.output_depth, " flits, ", r.crossbar_cycles, " cycles and ", arbiter);
   const std::string& vc_allocation = params.text("vc_allocation");
   r.parallel_vc_allocation = vc_allocation == "parallel";
   r.separate_vc_allocation = r.parallel_vc_allocation || vc_allocation == "before_switch";
@@ -222,21 +218,20 @@ void size_router(const Params& params, Network& net) {
   if (r.packet_crossbar && (r.flow_control == FlowControl::kWormhole || !r.packet_credits || r.crossbar_per_vc))
     throw ConfigError(
         "router.crossbar_sharing: packet needs flow_control=virtual_cut_through, credit_granularity=packet and "
-        "crossbar_ports=per_port, because resources are claimed for whole packets; the values are " +
-        params.text("flow_control") + ", " + params.text("credit_granularity") + " and " +
-        params.text("crossbar_ports"));
+        "crossbar_ports=per_port, because resources are claimed for whole packets; the values are ",
+        params.text("flow_control"), ", ", params.text("credit_granularity"), " and ", params.text("crossbar_ports"));
   const bool rotates = r.arbiter == Arbiter::kRoundRobin || r.arbiter == Arbiter::kIslip;
   if (r.parallel_vc_allocation && (!rotates || r.packet_crossbar))
     throw ConfigError(
-        "router.vc_allocation: parallel needs arbiter=round_robin or islip and crossbar_sharing=flit; the values are " +
-        arbiter + " and " + params.text("crossbar_sharing"));
+        "router.vc_allocation: parallel needs arbiter=round_robin or islip and crossbar_sharing=flit; the values are ",
+        arbiter, " and ", params.text("crossbar_sharing"));
   if (r.arbiter == Arbiter::kIslip && !r.parallel_vc_allocation)
-    throw ConfigError("router.arbiter: islip needs router.vc_allocation=parallel; the value is " + vc_allocation);
+    throw ConfigError("router.arbiter: islip needs router.vc_allocation=parallel; the value is ", vc_allocation);
   r.charged_at_switch = params.text("credit_charged") == "switch";
   if (r.charged_at_switch && r.output_depth > 0 && r.output_depth < r.input_depth)
-    throw ConfigError("router.output_buffer_flits: " + std::to_string(r.output_depth) +
-                      "; with credit_charged=switch, use at least input_buffer_flits (" +
-                      std::to_string(r.input_depth) + "), because a flit in the output queue occupies its slot");
+    throw ConfigError("router.output_buffer_flits: ", r.output_depth,
+                      "; with credit_charged=switch, use at least input_buffer_flits (", r.input_depth,
+                      "), because a flit in the output queue occupies its slot");
   r.terminal_credits = params.text("terminal_buffers") != "unlimited";
   if (r.terminal_credits && r.packet_crossbar)
     throw ConfigError("router.terminal_buffers: input_buffer_flits needs router.crossbar_sharing=flit");
@@ -256,14 +251,13 @@ static void divide_buffers(const Params& params, Network& net) {
   if (total == 0) return;
   const u64 input = share * in / (in + out), output = share - input;
   if (input == 0 || (out > 0 && output == 0))
-    throw ConfigError("router.buffer_total: " + std::to_string(total) + " flits are too few for the " +
-                      std::to_string(net.vcs) + " VCs of a port with routing." + net.routing_name +
-                      "; each buffer needs a flit, so set it to at least " +
-                      std::to_string(least_total(1, params, net.vcs)));
+    throw ConfigError("router.buffer_total: ", total, " flits are too few for the ", net.vcs,
+                      " VCs of a port with routing.", net.routing_name,
+                      "; each buffer needs a flit, so set it to at least ", least_total(1, params, net.vcs));
   if (std::max(input, output) > 65535)
-    throw ConfigError("router.buffer_total: " + std::to_string(total) + " flits make buffers of " +
-                      std::to_string(std::max(input, output)) + " flits for each of the " + std::to_string(net.vcs) +
-                      " VCs with routing." + net.routing_name + "; a buffer has at most 65535");
+    throw ConfigError("router.buffer_total: ", total, " flits make buffers of ", std::max(input, output),
+                      " flits for each of the ", net.vcs, " VCs with routing.", net.routing_name,
+                      "; a buffer has at most 65535");
   net.router.input_depth = static_cast<u32>(input);
   net.router.output_depth = static_cast<u32>(output);
 }
@@ -291,8 +285,8 @@ static void keep_islip(Network& net) {
   if (net.router.arbiter != Arbiter::kIslip) return;
   const u32 slots = waiting_credits(net);
   if (slots > 65535)
-    throw ConfigError("router.input_buffer_flits: " + std::to_string(net.router.input_depth) + " for each of " +
-                      std::to_string(net.vcs) + " VCs; with link_clock=flit, a port has at most 65,535 slots");
+    throw ConfigError("router.input_buffer_flits: ", net.router.input_depth, " for each of ", net.vcs,
+                      " VCs; with link_clock=flit, a port has at most 65,535 slots");
   net.islip = declare<u16>(
       net, {.name = "islip",
             .meaning = "pointers of iSLIP and credits that wait at the input (src/core/stage/credit_queue.hpp)",
@@ -310,8 +304,7 @@ void size_vcs(const Params& router, Network& net) {
 u32 flits_of(const std::string& size_key, u32 bytes, const Network& net) {
   const double flits = std::max(1.0, std::ceil(bytes / net.flit_bytes));
   if (flits > 65535)
-    throw ConfigError(size_key + ": " + std::to_string(bytes) + " bytes are " + to_string(Value{flits}) +
-                      " flits; a packet has at most 65535");
+    throw ConfigError(size_key, ": ", bytes, " bytes are ", flits, " flits; a packet has at most 65535");
   return static_cast<u32>(flits);
 }
 
@@ -322,10 +315,9 @@ void fit_packets(const std::string& size_key, const Params& router, Network& net
   check_bubble(size_key, net);
   // The flits of a packet that has begun to leave cannot be routed again, so they must fit one buffer.
   if (net.routing_facts.asks_again && net.router.flow_control == FlowControl::kWormhole && net.most_packet_flits > 1)
-    throw ConfigError("routing." + net.routing_name + ": with failures.events and packets of " +
-                      std::to_string(net.most_packet_flits) +
-                      " flits, a forwarding table needs router.flow_control=virtual_cut_through; use routing=up_down "
-                      "with wormhole");
+    throw ConfigError(
+        "routing.", net.routing_name, ": with failures.events and packets of ", net.most_packet_flits,
+        " flits, a forwarding table needs router.flow_control=virtual_cut_through; use routing=up_down with wormhole");
 }
 
 }  // namespace flitgym

@@ -57,8 +57,8 @@ void Simulation::whole_or_broken(Work work) {
 
 void Simulation::ready(u64 cycles) {
   if (!broken_.empty())
-    throw CoreError("this simulation stopped in the middle of cycle " + std::to_string(state_.part.totals.now) +
-                    " and cannot continue; restore() a snapshot or build it again. The error was: " + broken_);
+    throw CoreError("this simulation stopped in the middle of cycle ", state_.part.totals.now,
+                    " and cannot continue; restore() a snapshot or build it again. The error was: ", broken_);
   tables_.check_due(*network_, state_, cycles);
 }
 
@@ -84,13 +84,12 @@ const std::vector<double>& Simulation::accrued_delay() { return demand_->accrued
 void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   ready(cycles);
   if (network_->decider != Decider::kRouting)
-    throw CoreError("routing." + network_->routing_name +
+    throw CoreError("routing.", network_->routing_name,
                     ": decisions come from outside; call collect() and apply() instead of run()");
   if (state_.part.totals.collected && !workspace_.at_routing)
     throw CoreError("run() between collect() and apply(): apply the choices first");
   if (cycles > kEndOfTime - u64{state_.part.totals.now})
-    throw CoreError("the run would pass cycle " + std::to_string(kEndOfTime) +
-                    ", the end of simulated time; use a longer cycle_ns");
+    throw CoreError("the run would pass cycle ", kEndOfTime, ", the end of simulated time; use a longer cycle_ns");
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
   const u64 end = state_.part.totals.now + cycles;
   const LimitScope scope(keep_going);
@@ -117,7 +116,7 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
 }
 
 void Simulation::set_threads(u32 threads) {
-  if (threads == 0 || threads > 1024) throw ConfigError("threads: " + std::to_string(threads) + " is not in [1, 1024]");
+  if (threads == 0 || threads > 1024) throw ConfigError("threads: ", threads, " is not in [1, 1024]");
   threads_ = threads;
 }
 
@@ -201,7 +200,7 @@ u32 Simulation::collect() {
   ready(1);
   if (state_.part.totals.collected) throw CoreError("collect() was called twice without apply()");
   if (state_.part.totals.now >= kEndOfTime)
-    throw CoreError("the run has reached cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
+    throw CoreError("the run has reached cycle ", kEndOfTime, ", the end of simulated time");
   whole_or_broken([&] {
     if (network_->partitions() == 1) return flitgym::collect(*network_, state_, workspace_);
     const Uninterrupted whole;
@@ -244,8 +243,7 @@ void Simulation::set_series_interval(u32 cycles) {
 
 void Simulation::watch(u32 terminal, u32 sequence) {
   if (terminal >= network_->terminals)
-    throw ConfigError("watch(): terminal " + std::to_string(terminal) + " is not below the number of terminals, " +
-                      std::to_string(network_->terminals));
+    throw ConfigError("watch(): terminal ", terminal, " is not below the number of terminals, ", network_->terminals);
   state_.watched.push_back(terminal);
   state_.watched.push_back(sequence);
 }

@@ -151,8 +151,8 @@ void same_size(const T&, const T&) {}
 template <class T, class A>
 void same_size(const std::vector<T, A>& fresh, const std::vector<T, A>& own) {
   if (fresh.size() != own.size())
-    throw ConfigError("restore(): the snapshot has an array of " + std::to_string(fresh.size()) + " entries, where " +
-                      std::to_string(own.size()) + " are expected");
+    throw ConfigError("restore(): the snapshot has an array of ", fresh.size(), " entries, where ", own.size(),
+                      " are expected");
 }
 
 // Clears events that have left a delay line. They stay in its ring until they are overwritten, and the stages prefetch
@@ -265,7 +265,7 @@ void Simulation::restore(const std::string& bytes) {
   try {
     flitgym::check_conservation(*network_, fresh);
   } catch (const CoreError& error) {
-    throw ConfigError(std::string("restore(): the snapshot is inconsistent: ") + error.what());
+    throw ConfigError(std::string("restore(): the snapshot is inconsistent: "), error.what());
   }
   tables_.check_all(*network_, fresh);
   for (u32 k = 0; k < network_->partitions(); k++) {

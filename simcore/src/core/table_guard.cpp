@@ -8,9 +8,9 @@ static u32 words_of(const MemoryShape& t) { return (t.columns + 63) / 64; }
   const std::string where = t.name + "[" + std::to_string(row / t.rows) + ", " + std::to_string(row % t.rows) + ", " +
                             std::to_string(column) + "] (router, row, column; " + t.meaning +
                             "): " + std::to_string(value);
-  if (!used) throw ConfigError(where + ", but no packet can use this entry, and it must stay infinite");
-  if (std::isfinite(value)) throw ConfigError(where + " is negative; valid are finite values from 0, in ns");
-  throw ConfigError(where + " is not finite; valid are finite values" + (t.lowest < 0 ? "" : " from 0, in ns"));
+  if (!used) throw ConfigError(where, ", but no packet can use this entry, and it must stay infinite");
+  if (std::isfinite(value)) throw ConfigError(where, " is negative; valid are finite values from 0, in ns");
+  throw ConfigError(where, " is not finite; valid are finite values", t.lowest < 0 ? "" : " from 0, in ns");
 }
 
 // The used columns as bits, [routers, rows, words of 64 columns]. They are derived from the table of a new network,

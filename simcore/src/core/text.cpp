@@ -8,10 +8,6 @@
 
 namespace flitgym::text {
 
-void fail(const Source& source, u32 line, const std::string& what) {
-  throw ConfigError(source.path + (line > 0 ? ":" + std::to_string(line) : "") + ": " + what);
-}
-
 std::string shown(std::string_view word) {
   constexpr std::size_t kMost = 80;
   std::size_t length = std::min(word.size(), kMost);
@@ -57,9 +53,9 @@ u32 whole_number(const Source& source, u32 line, const std::string& what, std::s
   const auto [end, error] = std::from_chars(text.data(), last, value);
   const std::string range = std::to_string(least) + " .. " + std::to_string(most);
   if (end != last || error == std::errc::invalid_argument)
-    fail(source, line, shown(text) + " is not a number for " + what + "; expected " + range);
+    fail(source, line, shown(text), " is not a number for ", what, "; expected ", range);
   if (error != std::errc() || value < least || value > most)
-    fail(source, line, std::string(text.substr(0, 40)) + " is out of range for " + what + "; expected " + range);
+    fail(source, line, std::string(text.substr(0, 40)), " is out of range for ", what, "; expected ", range);
   return static_cast<u32>(value);
 }
 
@@ -72,7 +68,7 @@ double real_number(const Source& source, u32 line, const std::string& what, std:
   if (known && value >= least && value <= most) return value;
   std::ostringstream range;
   range << "; expected " << least << " .. " << most;
-  fail(source, line, shown(text) + (known ? " is out of range for " : " is not a number for ") + what + range.str());
+  fail(source, line, shown(text), known ? " is out of range for " : " is not a number for ", what, range.str());
 }
 
 }  // namespace flitgym::text

@@ -38,11 +38,9 @@ class Clock {
     report_.push_back({quantity, ns, rounded, error});
     const bool near = !bandwidth && rounded > 0 && std::abs(rounded - exact) <= 0.5 + 1e-9;
     if ((std::abs(error) > 0.01 && !near) || (ns == 0 && least > 0))
-      throw ConfigError("router.cycle_ns: with " + to_string(Value{cycle_ns_}) + " ns, " + quantity + " = " +
-                        to_string(Value{ns}) + " ns becomes " + std::to_string(rounded) +
-                        " cycles = " + to_string(Value{rounded * cycle_ns_}) + " ns, an error above " +
-                        (bandwidth ? "1 %" : "half a cycle") + "; choose a cycle length that nearly divides " +
-                        quantity);
+      throw ConfigError("router.cycle_ns: with ", cycle_ns_, " ns, ", quantity, " = ", ns, " ns becomes ", rounded,
+                        " cycles = ", rounded * cycle_ns_, " ns, an error above ", bandwidth ? "1 %" : "half a cycle",
+                        "; choose a cycle length that nearly divides ", quantity);
     return rounded;
   }
 
@@ -136,8 +134,8 @@ void time_channels(const Params& params, Network& net) {
   }
   for (const Rounding& rounded : net.rounding)
     if (rounded.cycles > kLongestDelay / 4)
-      throw ConfigError("router.cycle_ns: with " + to_string(Value{net.cycle_ns}) + " ns, " + rounded.quantity + " = " +
-                        to_string(Value{rounded.ns}) + " ns has too many cycles; choose a longer cycle");
+      throw ConfigError("router.cycle_ns: with ", net.cycle_ns, " ns, ", rounded.quantity, " = ", rounded.ns,
+                        " ns has too many cycles; choose a longer cycle");
   net.longest_delay = std::max(clock.longest_hop, r.pipeline_cycles) + clock.longest_flit + r.wake_cycles + 4;
 }
 

@@ -11,8 +11,8 @@ static u32 number_of(const TrafficClasses& classes, const std::string& where, co
     if (one.name == name) return static_cast<u32>(names.size());
     names.push_back(one.name);
   }
-  throw ConfigError(where + ": unknown class '" + name + "'" + did_you_mean(name, names) +
-                    "; router.classes has: " + join(names));
+  throw ConfigError(where, ": unknown class '", name, "'", did_you_mean(name, names),
+                    "; router.classes has: ", join(names));
 }
 
 static ClassRule rule_of(const Network& net, const std::string& text, u32 to) {
@@ -26,8 +26,8 @@ static ClassRule rule_of(const Network& net, const std::string& text, u32 to) {
     if (job.name == text) return {kJob, names.size(), to};
     names.push_back(job.name);
   }
-  throw ConfigError("workload.classes: '" + text + "' is no job" + did_you_mean(text, names) +
-                    "; valid keys: " + join(names) + ", control, collective and below_<bytes>");
+  throw ConfigError("workload.classes: '", text, "' is no job", did_you_mean(text, names),
+                    "; valid keys: ", join(names), ", control, collective and below_<bytes>");
 }
 
 const std::vector<ParamSpec>& class_params() {
@@ -54,9 +54,7 @@ std::shared_ptr<TrafficClasses> read_classes(const Config& config, Network& net)
     const Params params(where, class_params(), section.values, net.seed);
     classes->all.push_back({section.name, 1, params.real("share"), params.real("limit"), params.real("sources")});
     const TrafficClass& own = classes->all.back();
-    if (own.share > own.limit)
-      throw ConfigError(where + ".share: " + to_string(Value{own.share}) + " is above the limit of " +
-                        to_string(Value{own.limit}));
+    if (own.share > own.limit) throw ConfigError(where, ".share: ", own.share, " is above the limit of ", own.limit);
     priorities.push_back(params.integer("priority"));
     shares += own.share;
     sources += own.sources;
@@ -64,9 +62,8 @@ std::shared_ptr<TrafficClasses> read_classes(const Config& config, Network& net)
   }
   for (const auto& [what, sum] : {std::pair{"shares", shares}, std::pair{"sources", sources}})
     if (sum > 1 + 1e-9)
-      throw ConfigError(std::string("router.classes: the ") + what + " of all classes add up to " +
-                        to_string(Value{std::round(sum * 1e6) / 1e6}) +
-                        "; they are parts of a whole, so the sum is at most 1");
+      throw ConfigError(std::string("router.classes: the "), what, " of all classes add up to ",
+                        std::round(sum * 1e6) / 1e6, "; they are parts of a whole, so the sum is at most 1");
   for (std::size_t c = 0; c < priorities.size(); c++)
     classes->all[c].rank +=
         static_cast<u32>(std::ranges::count_if(priorities, [&](i64 other) { return other > priorities[c]; }));
@@ -80,7 +77,7 @@ void finish_classes(const Config& config, TrafficClasses& classes, Network& net)
   // Such a head looks for room in the VCs of all classes.
   if (net.routing_facts.reroutes)
     throw ConfigError(
-        "router.classes: routing." + net.routing_name +
+        "router.classes: routing.", net.routing_name,
         " is not free of deadlock with classes, because it waits for room; use deadlock_avoidance=distance");
   u32 slowest = 1;
   for (const Channel& c : net.channels) slowest = std::max(slowest, c.flit_cycles);

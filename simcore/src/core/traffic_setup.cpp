@@ -20,8 +20,7 @@ u64 digest(const Demand& demand) {
 void check_size(const std::string& where, const Demand& demand, u32 terminals) {
   const std::string size = std::to_string(demand.terminals);
   if (demand.terminals != terminals)
-    throw ConfigError(where + "the matrix is " + size + " x " + size + ", but the network has " +
-                      std::to_string(terminals) + " terminals");
+    throw ConfigError(where, "the matrix is ", size, " x ", size, ", but the network has ", terminals, " terminals");
 }
 
 static Pattern pattern_of(const TrafficSpec& spec, const Params& params, const Network& net) {
@@ -42,16 +41,15 @@ static void take_load_steps(const std::string& where, const Params& params, Netw
   const auto& times = params.reals("load_step_times_ns");
   const auto& loads = params.reals("load_step_loads");
   if (times.size() != loads.size())
-    throw ConfigError(where + ".load_step_loads: " + std::to_string(loads.size()) + " loads for " +
-                      std::to_string(times.size()) + " load_step_times_ns");
+    throw ConfigError(where, ".load_step_loads: ", loads.size(), " loads for ", times.size(), " load_step_times_ns");
   net.load_values = {params.real("load")};
   net.load_from = {0};
   for (std::size_t k = 0; k < times.size(); k++) {
     const double cycle = std::round(times[k] / net.cycle_ns);
     if (cycle <= net.load_from.back())
-      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " must be positive and increasing");
+      throw ConfigError(where, ".load_step_times_ns: ", to_string(Value{times}), " must be positive and increasing");
     if (cycle > std::numeric_limits<u32>::max())
-      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " exceeds the longest run");
+      throw ConfigError(where, ".load_step_times_ns: ", to_string(Value{times}), " exceeds the longest run");
     net.load_from.push_back(static_cast<Cycle>(cycle));
     net.load_values.push_back(loads[k]);
   }
@@ -60,17 +58,16 @@ static void take_load_steps(const std::string& where, const Params& params, Netw
 
 static void take_schedule(const std::string& where, const TrafficSchedule& schedule, Network& net) {
   if (net.load_values.size() > 1)
-    throw ConfigError(where + ".load_step_times_ns: the load of this traffic changes by itself; leave the steps out");
+    throw ConfigError(where, ".load_step_times_ns: the load of this traffic changes by itself; leave the steps out");
   net.load_values.clear();
   net.load_from.clear();
   std::map<std::string, u32> numbers;  // by the words of a pattern
   double most = 0;
   for (const TrafficSchedule::Phase& phase : schedule.phases) {
     const double from = std::round(phase.from_ns / net.cycle_ns);
-    if (from >= kEndOfTime) throw ConfigError(phase.name + ": it begins after the end of the longest run");
+    if (from >= kEndOfTime) throw ConfigError(phase.name, ": it begins after the end of the longest run");
     if (!schedule.on_off && !net.load_from.empty() && from <= net.load_from.back())
-      throw ConfigError(phase.name + ": the time before it is shorter than a cycle (" + to_string(Value{net.cycle_ns}) +
-                        " ns)");
+      throw ConfigError(phase.name, ": the time before it is shorter than a cycle (", net.cycle_ns, " ns)");
     const auto [at, fresh] = numbers.try_emplace(phase.pattern, static_cast<u32>(net.patterns.size()));
     if (fresh) net.patterns.push_back(pattern_in_words(phase.name, phase.pattern, net));
     net.load_from.push_back(static_cast<Cycle>(from));
@@ -96,11 +93,10 @@ Pattern pattern_in_words(const std::string& phase, const std::string& words, con
       if (const auto found = section.values.find(param.key);
           found != section.values.end() && std::holds_alternative<std::string>(param.fallback))
         found->second = to_string(found->second);
-    if (spec.schedule)
-      throw ConfigError("'" + spec.name + "' itself consists of patterns, so it cannot be one of them");
+    if (spec.schedule) throw ConfigError("'", spec.name, "' itself consists of patterns, so it cannot be one of them");
     return pattern_of(spec, Params("traffic." + spec.name, spec.params, section.values, net.seed), net);
   } catch (const ConfigError& error) {
-    throw ConfigError(phase + ": " + error.what());
+    throw ConfigError(phase, ": ", error.what());
   }
 }
 
@@ -109,11 +105,11 @@ Section in_words(const std::string& where, const std::string& words) {
   std::istringstream in(words);
   in >> section.name;
   if (section.name.empty() || section.name.find('=') != std::string::npos)
-    throw ConfigError(where + ": '" + words + "' does not begin with the name of a pattern, as in adversarial shift=4");
+    throw ConfigError(where, ": '", words, "' does not begin with the name of a pattern, as in adversarial shift=4");
   for (std::string word; in >> word;) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw ConfigError(where + ": '" + word + "' in '" + words + "' is not of the form key=value");
+      throw ConfigError(where, ": '", word, "' in '", words, "' is not of the form key=value");
     const std::string text = word.substr(equals + 1);
     const auto number = [](const std::string& digits) {
       char* end = nullptr;
@@ -127,13 +123,13 @@ Section in_words(const std::string& where, const std::string& words) {
       std::istringstream list(text.substr(1, text.size() - 2));
       for (std::string item; std::getline(list, item, ',');) items.push_back(number(item));
       for (const double x : items)
-        if (!std::isfinite(x)) throw ConfigError(where + ": '" + text + "' is not a list of numbers");
+        if (!std::isfinite(x)) throw ConfigError(where, ": '", text, "' is not a list of numbers");
       value = items;
     } else if (std::isfinite(number(text))) {
       value = number(text);
     }
     if (!section.values.emplace(word.substr(0, equals), value).second)
-      throw ConfigError(where + ": '" + words + "' gives " + word.substr(0, equals) + " twice");
+      throw ConfigError(where, ": '", words, "' gives ", word.substr(0, equals), " twice");
   }
   return section;
 }
@@ -156,13 +152,12 @@ std::shared_ptr<const Program> choose_traffic(const Config& config, const Params
     for (const char* key : {"packet_bytes_max", "load_step_times_ns", "load_step_loads", "injection"})
       for (const ParamSpec& own : common_traffic_params())
         if (own.key == key && to_string(params.value(key)) != to_string(own.fallback))
-          throw ConfigError(where + "." + key + ": it has no effect on flows with sizes or from a file; leave it out");
+          throw ConfigError(where, ".", key, ": it has no effect on flows with sizes or from a file; leave it out");
     return flows;
   }
   const u32 least = params.count("packet_bytes"), most = params.count("packet_bytes_max");
   if (most > 0 && most < least)
-    throw ConfigError(where + ".packet_bytes_max: " + std::to_string(most) +
-                      " is less than packet_bytes = " + std::to_string(least));
+    throw ConfigError(where, ".packet_bytes_max: ", most, " is less than packet_bytes = ", least);
   const std::string size_key = where + (most > least ? ".packet_bytes_max" : ".packet_bytes");
   net.least_packet_flits = flits_of(size_key, least, net);
   net.most_packet_flits = flits_of(size_key, std::max(least, most), net);

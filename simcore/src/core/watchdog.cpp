@@ -7,12 +7,11 @@ namespace flitgym {
 static std::string deadlock_report(const Network& net, const State& s) {
   const auto name = [&](u32 v) {
     const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
-    return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " +
-           std::to_string(net.vc_of(v));
+    return message({"router ", router, " port ", net.local_port(port), " vc ", net.vc_of(v)});
   };
-  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " +
-                     std::to_string(totals(s).flits_in_network) + " flits in flight (routing." + net.routing_name +
-                     ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait for each other:";
+  std::string text = message({"deadlock: nothing has moved for ", net.router.watchdog_cycles, " cycles with ",
+                              totals(s).flits_in_network, " flits in flight (routing.", net.routing_name, ", ", net.vcs,
+                              " VCs). Input VCs that wait for each other:"});
   u32 start = kNone;
   for (u32 v = 0; v < s.input_vcs.size() && start == kNone; v++)
     if (s.input_vcs[v].count > 0 && s.input_vcs[v].routed()) start = v;
@@ -25,9 +24,8 @@ static std::string deadlock_report(const Network& net, const State& s) {
     }
     seen.push_back(v);
     const u32 out = net.port(net.router_of_port(net.port_of_vc(v)), in.out_port), peer = net.channels[out].peer;
-    text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " +
-            std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
-            std::to_string(s.output_vcs[net.vc_id(out, in.out_vc)].credits) + " credits";
+    text += message({"\n  ", name(v), " (", in.count, " flits) waits for port ", in.out_port, " vc ", in.out_vc, ", ",
+                     s.output_vcs[net.vc_id(out, in.out_vc)].credits, " credits"});
     if (net.is_nic(peer) || !in.routed() || in.count == 0) break;
     v = net.vc_id(peer, in.out_vc);
   }

@@ -7,16 +7,16 @@ namespace flitgym {
 void lay_out(const Wiring& wiring, Network& net) {
   for (u32 r = 0; r < net.routers; r++) net.radix = std::max(net.radix, wiring.first[r + 1] - wiring.first[r]);
   net.terminals = static_cast<u32>(wiring.terminal_port.size());
-  if (net.terminals == 0) throw ConfigError("topology." + net.topology_name + ": there are no terminals");
+  if (net.terminals == 0) throw ConfigError("topology.", net.topology_name, ": there are no terminals");
   while ((1u << net.radix_shift) < net.radix) net.radix_shift++;
   if (u64{net.routers} << net.radix_shift >= (u64{1} << 26))
-    throw ConfigError("topology." + net.topology_name + ": " + std::to_string(net.routers) + " routers of up to " +
-                      std::to_string(net.radix) + " ports exceed the core's limit of 2^26 ports");
+    throw ConfigError("topology.", net.topology_name, ": ", net.routers, " routers of up to ", net.radix,
+                      " ports exceed the core's limit of 2^26 ports");
   net.router_ports = net.routers << net.radix_shift;
   net.port_count = net.router_ports + net.terminals;
   net.asked_words = (net.radix + 63) / 64;
   claim_memory(net.port_count * u64{sizeof(Channel)} + net.terminals * u64{8}, "topology." + net.topology_name,
-               std::to_string(net.port_count) + " channels");
+               net.port_count, " channels");
   net.channels.resize(net.port_count);
   std::vector<u32> id(wiring.peer.size());
   for (u32 r = 0; r < net.routers; r++)
@@ -39,10 +39,9 @@ void lay_out(const Wiring& wiring, Network& net) {
     worked();
     const Channel& c = net.channels[p];
     if ((c.peer == kNone) != (c.kind == PortKind::kUnused))
-      throw CoreError("topology " + net.topology_name + ": port without a peer");
+      throw CoreError("topology ", net.topology_name, ": port without a peer");
     if (c.peer != kNone && (net.channels[c.peer].peer != p || net.channels[c.peer].kind != c.kind))
-      throw CoreError("topology " + net.topology_name + ": port " + std::to_string(p) +
-                      " does not lead back over its link");
+      throw CoreError("topology ", net.topology_name, ": port ", p, " does not lead back over its link");
   }
   for (const auto& [p, link] : wiring.own) net.own_links[id[p]] = link;
   net.first_link.assign(net.routers, 0);
@@ -61,7 +60,7 @@ void lay_out(const Wiring& wiring, Network& net) {
 
 void Wiring::resize(u32 router_count, u32 ports) {
   if (u64{router_count} * std::bit_ceil(std::max(u64{ports}, u64{1})) >= (u64{1} << 26))
-    throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) +
+    throw ConfigError("topology: ", router_count, " routers of ", ports,
                       " ports exceed the core's limit of 2^26 ports");
   resize(std::vector<u32>(router_count, ports));
 }
@@ -70,13 +69,12 @@ void Wiring::resize(const std::vector<u32>& ports) {
   u64 all = 0;
   for (std::size_t r = 0; r < ports.size(); r++) {
     if (ports[r] > kMaxRadix)
-      throw ConfigError("topology: router " + router_name(r) + " would have " + std::to_string(ports[r]) +
-                        " ports; the core supports at most " + std::to_string(kMaxRadix));
+      throw ConfigError("topology: router ", router_name(r), " would have ", ports[r],
+                        " ports; the core supports at most ", kMaxRadix);
     all += ports[r];
   }
-  if (all >= (u64{1} << 26))
-    throw ConfigError("topology: " + std::to_string(all) + " ports exceed the core's limit of 2^26");
-  claim_memory(all * 9 + ports.size() * 12, "topology", std::to_string(ports.size()) + " routers");
+  if (all >= (u64{1} << 26)) throw ConfigError("topology: ", all, " ports exceed the core's limit of 2^26");
+  claim_memory(all * 9 + ports.size() * 12, "topology", ports.size(), " routers");
   routers = static_cast<u32>(ports.size());
   first.assign(1, 0);
   for (const u32 n : ports) first.push_back(first.back() + n);
@@ -92,8 +90,7 @@ Wiring::End Wiring::end_of(u32 port) const {
 
 u32 Wiring::free_port(End end) const {
   if (end.router >= routers || port(end) >= first[end.router + 1] || kind[port(end)] != PortKind::kUnused)
-    throw CoreError("topology: port " + std::to_string(end.port) + " of router " + std::to_string(end.router) +
-                    " does not exist, or is taken");
+    throw CoreError("topology: port ", end.port, " of router ", end.router, " does not exist, or is taken");
   return port(end);
 }
 

@@ -41,7 +41,7 @@ std::unique_ptr<const Network> listing_network(const Network& net, const std::st
   for (const auto& [name, spec] : registry<RelationSpec>())
     if (name == net.routing_name && routing::runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
   if (!found)
-    throw ConfigError(where + ": routing." + net.routing_name +
+    throw ConfigError(where, ": routing.", net.routing_name,
                       " does not list candidates; take a routing that does (q_adaptive, dim_war, policy, ...)");
   auto own = std::make_unique<Network>(net);
   Values values;

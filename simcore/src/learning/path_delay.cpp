@@ -60,7 +60,7 @@ u32 tolled_block(const Network& net) {
   std::string names;
   for (const auto& [name, spec] : registry<ObservationSpec>())
     if (spec.lost) names += (names.empty() ? "" : ", ") + name;
-  throw ConfigError("observation: the tolled delay needs a block that learns the time lost to queueing: " + names);
+  throw ConfigError("observation: the tolled delay needs a block that learns the time lost to queueing: ", names);
 }
 
 float tolled_delay(const Network& net, const State& s, const Batch& b, u32 decision, u32 slot) {

@@ -9,28 +9,29 @@
 
 namespace flitgym {
 
-[[noreturn]] static void fail(const std::string& path, const std::string& what) {
-  throw ConfigError("policy file " + path + ": " + what);
+template <class... Parts>
+[[noreturn]] static void fail(const std::string& path, const Parts&... what) {
+  throw ConfigError("policy file ", path, ": ", what...);
 }
 
 static const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name,
                                         std::vector<u64> shape) {
   const auto found = file.tensors.find(name);
-  if (found == file.tensors.end()) fail(path, "there is no tensor '" + name + "'");
+  if (found == file.tensors.end()) fail(path, "there is no tensor '", name, "'");
   const auto words = [](const std::vector<u64>& numbers) {
     std::string out;
     for (const u64 n : numbers) out += (out.empty() ? "" : " x ") + std::to_string(n);
     return out;
   };
   if (found->second.shape != shape)
-    fail(path, "tensor '" + name + "' is " + words(found->second.shape) + ", but its observation and slots need " +
-                   words(shape));
+    fail(path, "tensor '", name, "' is ", words(found->second.shape), ", but its observation and slots need ",
+         words(shape));
   return found->second;
 }
 
 const std::string& metadata_of(const PolicyFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
-  if (found == file.metadata.end()) fail(path, "its metadata lacks '" + key + "'; it was not written by flitgym");
+  if (found == file.metadata.end()) fail(path, "its metadata lacks '", key, "'; it was not written by flitgym");
   return found->second;
 }
 
@@ -43,18 +44,16 @@ void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u3
     const auto bias = file.tensors.find(layer + ".bias");
     if (bias == file.tensors.end()) break;
     if (bias->second.values.empty() || bias->second.values.size() > learning::kMostUnits)
-      fail(path, "layer " + std::to_string(l) + " has " + std::to_string(bias->second.values.size()) +
-                     " units; valid are 1 to " + std::to_string(learning::kMostUnits));
+      fail(path, "layer ", l, " has ", bias->second.values.size(), " units; valid are 1 to ", learning::kMostUnits);
     layers.push_back(static_cast<u32>(bias->second.values.size()));
     known.insert({layer + ".weight", layer + ".bias"});
   }
   if (layers.size() < 2 || layers.back() != outputs)
-    fail(path, "it has " + std::to_string(layers.size() - 1) + " layers and " + std::to_string(layers.back()) +
-                   " outputs, but " + std::to_string(outputs) + " outputs are needed");
+    fail(path, "it has ", layers.size() - 1, " layers and ", layers.back(), " outputs, but ", outputs,
+         " outputs are needed");
   for (const auto& [name, values] : file.tensors)
     if (!known.contains(name))
-      fail(path,
-           "tensor '" + name + "' belongs to no layer; the file has " + std::to_string(layers.size() - 1) + " layers");
+      fail(path, "tensor '", name, "' belongs to no layer; the file has ", layers.size() - 1, " layers");
   shape_policy(shape, layers);
   weights.assign(shape.size, 0);
   for (u32 l = 0; l + 1 < layers.size(); l++) {
@@ -73,14 +72,14 @@ double number_of(const PolicyFile& file, const std::string& path, const std::str
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (text.empty() || text.find_first_not_of("0123456789.e+-") != std::string::npos || *end || !std::isfinite(number))
-    fail(path, key + " is '" + text + "'; expected a number");
+    fail(path, key, " is '", text, "'; expected a number");
   return number;
 }
 
 // Parameters of this routing that the file's metadata sets in place of the defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
   const std::string& format = metadata_of(file, path, "format");
-  if (format != "flitgym-policy-1") fail(path, "its format is '" + format + "', this version reads flitgym-policy-1");
+  if (format != "flitgym-policy-1") fail(path, "its format is '", format, "', this version reads flitgym-policy-1");
   // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
   // have its relation.
   metadata_of(file, path, "topology");
@@ -138,10 +137,10 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     const Params untouched("routing.policy", params(), {}, net.seed);
     for (const auto& [key, value] : stored)
       if (given.value(key) != untouched.value(key) && given.value(key) != value)
-        throw ConfigError("routing.policy." + key + ": " + to_string(given.value(key)) + ", but the policy file " +
-                          path + " says " + to_string(value) + "; leave it out");
+        throw ConfigError("routing.policy.", key, ": ", to_string(given.value(key)), ", but the policy file ", path,
+                          " says ", to_string(value), "; leave it out");
     if (given.value("hidden") != untouched.value("hidden"))
-      throw ConfigError("routing.policy.hidden: the policy file " + path + " has its own layers; leave it out");
+      throw ConfigError("routing.policy.hidden: the policy file ", path, " has its own layers; leave it out");
     effective = given.with(stored);
     // A snapshot does not fit a policy of another shape.
     net.identity += "policy of";
@@ -153,9 +152,9 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     } catch (const ConfigError& error) {
       if (path.empty()) throw;
       const std::string& where = effective.text("decisions");
-      throw ConfigError("policy file " + path + ", with relation=" + effective.text("relation") +
-                        (where == "router" ? "" : " and decisions=" + where) +
-                        ", does not run on this network: " + error.what());
+      throw ConfigError("policy file ", path, ", with relation=", effective.text("relation"),
+                        where == "router" ? "" : " and decisions=" + where,
+                        ", does not run on this network: ", error.what());
     }
   }();
   seam->policy.per_slot = effective.text("network") == "slots";

@@ -15,7 +15,10 @@ class Header {
  public:
   Header(const std::string& path, const std::string& text) : path_(path), text_(text) {}
 
-  [[noreturn]] void fail(const std::string& what) const { throw ConfigError("policy file " + path_ + ": " + what); }
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... what) const {
+    throw ConfigError("policy file ", path_, ": ", what...);
+  }
   bool take(char c) {
     skip_blanks();
     if (at_ >= text_.size() || text_[at_] != c) return false;
@@ -23,13 +26,13 @@ class Header {
     return true;
   }
   void expect(char c) {
-    if (!take(c)) fail(std::string("its header is invalid: expected '") + c + "' at byte " + std::to_string(at_));
+    if (!take(c)) fail("its header is invalid: expected '", std::string(1, c), "' at byte ", at_);
   }
   std::string word() {
     expect('"');
     std::string out;
     for (; at_ < text_.size() && text_[at_] != '"'; at_++) {
-      if (static_cast<u8>(text_[at_]) < ' ') fail("its header has a control character at byte " + std::to_string(at_));
+      if (static_cast<u8>(text_[at_]) < ' ') fail("its header has a control character at byte ", at_);
       if (text_[at_] == '\\' && (++at_ >= text_.size() || std::string("\"\\/").find(text_[at_]) == std::string::npos))
         fail("its header has an unsupported escape sequence");
       out += text_[at_];
@@ -46,7 +49,7 @@ class Header {
       value = value * 10 + static_cast<u64>(text_[at_] - '0');
     }
     if (at_ == from || (text_[from] == '0' && at_ > from + 1))
-      fail("its header is invalid: expected a number at byte " + std::to_string(from));
+      fail("its header is invalid: expected a number at byte ", from);
     return value;
   }
   std::vector<u64> numbers() {
@@ -65,7 +68,7 @@ class Header {
     if (take('}')) return;
     do {
       const std::string key = word();
-      if (!keys.insert(key).second) fail("'" + key + "' appears twice in its header");
+      if (!keys.insert(key).second) fail("'", key, "' appears twice in its header");
       expect(':');
       each(key);
     } while (take(','));
@@ -91,8 +94,7 @@ PolicyFile read_policy_file(const std::string& path) {
   const std::string bytes = read_plain_file(path, "policy file " + path, "; expected a safetensors file", 3);
   u64 length = 0;
   const auto cut = [&]() -> ConfigError {
-    return ConfigError("policy file " + path + ": " + std::to_string(bytes.size()) +
-                       " bytes; it is truncated or not a safetensors file");
+    return ConfigError("policy file ", path, ": ", bytes.size(), " bytes; it is truncated or not a safetensors file");
   };
   if (bytes.size() < 8) throw cut();
   std::memcpy(&length, bytes.data(), 8);
@@ -116,39 +118,36 @@ PolicyFile read_policy_file(const std::string& path) {
       if (key == "dtype") type = header.word();
       else if (key == "shape") shape = header.numbers();
       else if (key == "data_offsets") span = header.numbers();
-      else header.fail("tensor '" + name + "' has the unknown entry '" + key + "'");
+      else header.fail("tensor '", name, "' has the unknown entry '", key, "'");
     });
-    if (type != "F32") header.fail("tensor '" + name + "' has type " + type + "; expected F32");
+    if (type != "F32") header.fail("tensor '", name, "' has type ", type, "; expected F32");
     u64 count = 1;
     for (const u64 n : shape) {
-      if (n > 0 && count > (u64{1} << 32) / n) header.fail("tensor '" + name + "' is too large");
+      if (n > 0 && count > (u64{1} << 32) / n) header.fail("tensor '", name, "' is too large");
       count *= n;
     }
     if (span.size() != 2 || span[0] > span[1] || span[1] - span[0] != 4 * count)
-      header.fail("the shape of tensor '" + name + "' does not match its number of bytes");
+      header.fail("the shape of tensor '", name, "' does not match its number of bytes");
     if (span[1] > size) throw cut();
-    if (count == 0) header.fail("tensor '" + name + "' is empty");
+    if (count == 0) header.fail("tensor '", name, "' is empty");
     spans.emplace(span[0], std::pair{span[1], name});
     policy.tensors[name].shape = shape;
   });
   header.end();
   u64 end = 0;
   const auto no_gap = [&](u64 from) {
-    if (end < from)
-      header.fail("bytes " + std::to_string(end) + " to " + std::to_string(from) +
-                  " of its numbers belong to no tensor");
+    if (end < from) header.fail("bytes ", end, " to ", from, " of its numbers belong to no tensor");
   };
   // The tensors do not overlap, so together they are no larger than the file.
   for (const auto& [from, rest] : spans) {
     no_gap(from);
-    if (from < end) header.fail("the bytes of tensor '" + rest.second + "' overlap those of another");
+    if (from < end) header.fail("the bytes of tensor '", rest.second, "' overlap those of another");
     end = rest.first;
     std::vector<float>& values = policy.tensors[rest.second].values;
     values.resize((end - from) / 4);
     std::memcpy(values.data(), data + from, end - from);
     for (const float x : values)
-      if (!std::isfinite(x))
-        header.fail("tensor '" + rest.second + "' holds a weight that is not finite (" + std::to_string(x) + ")");
+      if (!std::isfinite(x)) header.fail("tensor '", rest.second, "' holds a weight that is not finite (", x, ")");
   }
   no_gap(size);
   return policy;

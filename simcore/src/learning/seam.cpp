@@ -163,7 +163,7 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
     const std::string name(part.begin(), part.end());
     const auto& block = named<ObservationSpec>(where + ".observation", name);
     if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end())
-      throw ConfigError(where + ".observation: '" + name + "' is given twice");
+      throw ConfigError(where, ".observation: '", name, "' is given twice");
     seam.blocks.push_back(&block);
     seam.general += static_cast<u32>(block.general.size());
     seam.per_slot += static_cast<u32>(block.per_slot.size());
@@ -173,8 +173,8 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.toll = static_cast<float>(params.real("toll"));
   if (!seam.reward->tolled && params.real("toll") != 1)
-    throw ConfigError(where + ".toll: reward=" + seam.reward->name +
-                      " does not use it; leave it at 1 (given: " + std::to_string(params.real("toll")) + ")");
+    throw ConfigError(where, ".toll: reward=", seam.reward->name,
+                      " does not use it; leave it at 1 (given: ", std::to_string(params.real("toll")), ")");
   seam.by_estimate = params.text("slots_by") == "estimate";
   seam.rotates = params.text("slots_by") == "rotated";
   seam.capacity = params.count("record");
@@ -184,10 +184,10 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
   bool learns = false;  // a block
   for (const ObservationSpec* block : seam.blocks) {
     if (block->learn && net.learn)
-      throw ConfigError(where + ".observation: " +
-                        (seam.witness && !learns ? "'" + block->name + "' learns from feedback, as routing." +
-                                                       net.routing_name + " does; only one may"
-                                                 : "two blocks learn from feedback; only one may"));
+      throw ConfigError(where, ".observation: ",
+                        seam.witness && !learns ? "'" + block->name + "' learns from feedback, as routing." +
+                                                      net.routing_name + " does; only one may"
+                                                : "two blocks learn from feedback; only one may");
     learns |= block->learn != nullptr;
     seam.block_data.push_back(block->setup ? block->setup(net) : nullptr);
     if (block->learn) net.learn = block->learn;

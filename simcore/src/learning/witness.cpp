@@ -43,9 +43,9 @@ const std::vector<ParamSpec>& record_params() {
 
 void build_witness(const Values& given, Network& net) {
   if (net.decider != Decider::kRouting || net.seam)
-    throw ConfigError("record: routing." + net.routing_name +
-                      (net.seam ? " records its own decisions; set routing.record to a number of transitions instead"
-                                : " is decided outside the core; its agent knows the decisions"));
+    throw ConfigError("record: routing.", net.routing_name,
+                      net.seam ? " records its own decisions; set routing.record to a number of transitions instead"
+                               : " is decided outside the core; its agent knows the decisions");
   const Params params("record", record_params(), given, net.seed);
   auto seam = std::make_shared<Seam>();
   seam->witness = true;
@@ -133,7 +133,7 @@ std::shared_ptr<const Network> with_agent(std::shared_ptr<const Network> recorde
   } else {
     for (const auto& [name, spec] : registry<RoutingSpec>())
       if (spec.candidates == net->candidates && !spec.agent_can_choose && !spec.learn)
-        throw ConfigError("hand_over(): routing." + name + " does not let an agent choose among its candidates");
+        throw ConfigError("hand_over(): routing.", name, " does not let an agent choose among its candidates");
   }
   auto seam = std::make_shared<Seam>(*net->seam);
   seam->background = std::move(recorded);

@@ -14,9 +14,8 @@ inline std::vector<u32> order_of(const Params& params, u32 dimensions) {
   std::iota(all.begin(), all.end(), 0u);
   if (order.empty()) return all;
   if (!std::ranges::is_permutation(order, all))
-    throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) +
-                      " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
-                      std::to_string(dimensions - 1) + " exactly once");
+    throw ConfigError("routing.dimension_order.order: ", to_string(Value{params.reals("order")}),
+                      " does not name each of the ", dimensions, " dimensions 0 .. ", dimensions - 1, " exactly once");
   return order;
 }
 

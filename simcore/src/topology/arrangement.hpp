@@ -27,12 +27,12 @@ struct Arrangement {
 inline u32 links_of_pair(const std::string& topology, const Params& params, u32 ports, const std::string& formula) {
   const u32 groups = params.count("groups"), wanted = params.count("links_per_group_pair");
   if (groups > ports + 1)
-    throw ConfigError("topology." + topology + ".groups: " + std::to_string(groups) + " groups; at most " + formula +
-                      " + 1 = " + std::to_string(ports + 1) + " groups have a link between every pair");
+    throw ConfigError("topology.", topology, ".groups: ", groups, " groups; at most ", formula, " + 1 = ", ports + 1,
+                      " groups have a link between every pair");
   const u32 most = ports / (groups - 1);
   if (wanted > most)
-    throw ConfigError("topology." + topology + ".links_per_group_pair: " + std::to_string(wanted) +
-                      " links per pair of groups, but the ports allow at most " + std::to_string(most));
+    throw ConfigError("topology.", topology, ".links_per_group_pair: ", wanted,
+                      " links per pair of groups, but the ports allow at most ", most);
   return wanted ? wanted : most;
 }
 

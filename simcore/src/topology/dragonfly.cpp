@@ -89,15 +89,14 @@ void wire(const Params& params, Wiring& w) {
 
   const u32 rails = params.count("rails");
   if (a % rails)
-    throw ConfigError("topology.dragonfly.rails: " + std::to_string(rails) + " does not divide routers_per_group = " +
-                      std::to_string(a) + "; the NICs of a node lead to that many consecutive routers of a group");
+    throw ConfigError("topology.dragonfly.rails: ", rails, " does not divide routers_per_group = ", a,
+                      "; the NICs of a node lead to that many consecutive routers of a group");
 
   const u32 radix = p + a - 1 + h;
   w.resize(a * g, radix);
   df->by_destination = df->links > 1 && params.text("minimal_paths") == "shortest";
   claim_memory(u64{w.routers} * g * (df->links + (links > 1 ? 2 : 0)) + u64{w.routers} * (4 * h + 4),
-               "topology.dragonfly",
-               "the first hops from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
+               "topology.dragonfly", "the first hops from ", w.routers, " routers to ", g, " groups");
   for (u32 r = 0; r < a * g; r++) {
     df->group_of.push_back(static_cast<u16>(r / a));
     df->place_of.push_back(static_cast<u16>(r % a));

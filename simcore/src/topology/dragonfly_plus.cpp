@@ -41,7 +41,7 @@ void wire(const Params& params, Wiring& w) {
   const u32 ports = df->spines * df->h;
   df->links = links_of_pair("dragonfly_plus", params, ports, "spines_per_group * global_ports");
   claim_memory(u64{df->g} * (u64{df->g} * df->links + ports) * 4, "topology.dragonfly_plus",
-               "the global links between " + std::to_string(df->g) + " groups");
+               "the global links between ", df->g, " groups");
 
   std::vector<u32> radix;
   for (u32 group = 0; group < df->g; group++) {

@@ -16,24 +16,23 @@ TreeNumbers read_numbers(const Params& params) {
   std::vector<u32> m = params.counts("children"), w = params.counts("parents"), p = params.counts("links");
   const auto levels = static_cast<u32>(m.size());
   if (levels < 2 || levels > kMostLevels)
-    refuse("fat_tree.children", shown(params, "children") + " gives " + std::to_string(levels) +
-                                    " levels of switches; valid are 2 to " + std::to_string(kMostLevels) +
-                                    " levels, leaves first, such as [4, 4, 4]");
+    refuse("fat_tree.children", shown(params, "children"), " gives ", levels, " levels of switches; valid are 2 to ",
+           kMostLevels, " levels, leaves first, such as [4, 4, 4]");
   const std::string wanted =
       std::to_string(levels) + " numbers, one per level as in children = " + shown(params, "children");
   if (w.size() != levels)
-    refuse("fat_tree.parents", shown(params, "parents") + " must have " + wanted + ", the first of which is 1");
+    refuse("fat_tree.parents", shown(params, "parents"), " must have ", wanted, ", the first of which is 1");
   if (w[0] != 1)
-    refuse("fat_tree.parents", shown(params, "parents") + " must begin with 1: a terminal is attached to one switch");
+    refuse("fat_tree.parents", shown(params, "parents"), " must begin with 1: a terminal is attached to one switch");
   if (p.size() == 1) p.assign(levels, p[0]), p[0] = 1;
   if (p.size() != levels)
-    refuse("fat_tree.links", shown(params, "links") + " must have " + wanted +
-                                 ", the first of which is 1, or one number for all levels above the terminals");
-  if (p[0] != 1) refuse("fat_tree.links", shown(params, "links") + " must begin with 1: a terminal has one cable");
+    refuse("fat_tree.links", shown(params, "links"), " must have ", wanted,
+           ", the first of which is 1, or one number for all levels above the terminals");
+  if (p[0] != 1) refuse("fat_tree.links", shown(params, "links"), " must begin with 1: a terminal has one cable");
   for (u32 l = 1; l < levels; l++)
     if (m[l] < 2)
-      refuse("fat_tree.children", shown(params, "children") + " gives a switch of level " + std::to_string(l + 1) +
-                                      " one child; from level 2 on a switch needs 2 or more");
+      refuse("fat_tree.children", shown(params, "children"), " gives a switch of level ", l + 1,
+             " one child; from level 2 on a switch needs 2 or more");
   return {m, w, p, params.integer("local_levels")};
 }
 
@@ -50,10 +49,8 @@ void take_numbers(const std::string& name, const TreeNumbers& numbers, FatTree& 
   for (u32 l = 1; l <= tree.levels; l++)
     if (const u64 down = u64{tree.children[l]} * tree.links[l], up = u64{tree.parents[l + 1]} * tree.links[l + 1];
         down + up > kMaxRadix)
-      refuse(name, "a switch of level " + std::to_string(l) + " would have " + std::to_string(down) +
-                       " ports down (children x links) and " + std::to_string(up) +
-                       " up (parents x links), but the core supports at most " + std::to_string(kMaxRadix) +
-                       " ports in all");
+      refuse(name, "a switch of level ", l, " would have ", down, " ports down (children x links) and ", up,
+             " up (parents x links), but the core supports at most ", kMaxRadix, " ports in all");
 }
 
 // Nodes of level l: w_1 .. w_l m_(l+1) .. m_h.
@@ -62,15 +59,14 @@ u32 nodes_of(const std::string& name, const FatTree& tree, u32 l) {
   for (u32 i = 1; i <= tree.levels; i++) {
     nodes *= i <= l ? tree.parents[i] : tree.children[i];
     if (nodes >= kMostPorts)
-      refuse(name, "level " + std::to_string(l) + " would have " + std::to_string(nodes) +
-                       (l ? " switches" : " terminals") + " or more, but the core supports fewer than " +
-                       std::to_string(kMostPorts) + " ports");
+      refuse(name, "level ", l, " would have ", nodes, l ? " switches" : " terminals",
+             " or more, but the core supports fewer than ", kMostPorts, " ports");
   }
   return static_cast<u32>(nodes);
 }
 
 void name_switches(const std::string& name, FatTree& tree, u32 routers) {
-  claim_memory(u64{routers} * 9, "topology." + name, "the digits of " + std::to_string(routers) + " switches");
+  claim_memory(u64{routers} * 9, "topology." + name, "the digits of ", routers, " switches");
   tree.field.assign(tree.levels + 2, 0);
   for (u32 l = 2; l <= tree.levels; l++) {
     const auto bits = static_cast<u32>(std::bit_width(std::max(tree.children[l], tree.parents[l]) - 1));
@@ -137,10 +133,6 @@ const Register<TopologySpec> entry({
 
 namespace flitgym {
 
-void topology::refuse(const std::string& key, const std::string& why) {
-  throw ConfigError("topology." + key + ": " + why);
-}
-
 std::shared_ptr<FatTree> wire_tree(const std::string& name, const TreeNumbers& numbers, Wiring& w) {
   using namespace topology::fat_tree;
   using topology::refuse;
@@ -148,8 +140,8 @@ std::shared_ptr<FatTree> wire_tree(const std::string& name, const TreeNumbers& n
   take_numbers(name, numbers, *tree);
   const u32 levels = tree->levels;
   if (numbers.local_levels >= i64{levels})
-    refuse(name + ".local_levels", std::to_string(numbers.local_levels) + " is more than the " +
-                                       std::to_string(levels - 1) + " levels of cables between routers; -1 = all");
+    refuse(name + ".local_levels", numbers.local_levels, " is more than the ", levels - 1,
+           " levels of cables between routers; -1 = all");
   nodes_of(name, *tree, 0);
   tree->first.assign(2, 0);
   tree->spread.assign(1, 1);
@@ -158,8 +150,8 @@ std::shared_ptr<FatTree> wire_tree(const std::string& name, const TreeNumbers& n
     const u32 switches = nodes_of(name, *tree, l);
     ports += u64{switches} * (tree->downs(l) + tree->ups(l));
     if (ports >= kMostPorts)
-      refuse(name, "the switches up to level " + std::to_string(l) + " would have " + std::to_string(ports) +
-                       " ports, but the core supports fewer than " + std::to_string(kMostPorts));
+      refuse(name, "the switches up to level ", l, " would have ", ports, " ports, but the core supports fewer than ",
+             kMostPorts);
     tree->first.push_back(tree->first[l] + switches);
     tree->spread.push_back(tree->spread[l - 1] * tree->parents[l]);
   }

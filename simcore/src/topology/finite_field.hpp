@@ -60,8 +60,8 @@ std::string nearest_valid(u32 q, u32 least, Fits fits) {
 // The field of the parameter `q` of a topology. Throws ConfigError unless fits(q).
 inline Field field_of(const std::string& topology, u32 q, u32 least = 2, bool (*fits)(u32) = is_prime_power) {
   if (!fits(q))
-    throw ConfigError("topology." + topology + ".q: " + std::to_string(q) +
-                      " is not a power of a prime; the nearest valid values are " + nearest_valid(q, least, fits));
+    throw ConfigError("topology.", topology, ".q: ", q, " is not a power of a prime; the nearest valid values are ",
+                      nearest_valid(q, least, fits));
   Field field(q);
   field.find_primitive();
   return field;

@@ -28,9 +28,8 @@ void shape_tree(Axis& axis, u32 ports, u32 taper) {
   axis.leaves = (ends + axis.down - 1) / axis.down;
   for (axis.spines = 1; axis.up % axis.spines || axis.leaves * (axis.up / axis.spines) > ports; axis.spines++)
     if (axis.spines > axis.up)
-      throw ConfigError("topology.hammingmesh.switch_ports: a line of " + std::to_string(ends) +
-                        " ends of boards needs " + std::to_string(axis.leaves) + " leaves with " +
-                        std::to_string(axis.up) + " links up, more than spines of " + std::to_string(ports) +
+      throw ConfigError("topology.hammingmesh.switch_ports: a line of ", ends, " ends of boards needs ", axis.leaves,
+                        " leaves with ", axis.up, " links up, more than spines of ", ports,
                         " ports can join; use larger switches or fewer boards");
   axis.links = axis.up / axis.spines;
 }
@@ -69,7 +68,7 @@ void wire(const Params& params, Wiring& w) {
         "or more (topology=mesh is a single board)");
   const u32 row_lines = columns.width * columns.boards, column_lines = rows.width * rows.boards;
   if (const u64 all = u64{row_lines} * column_lines; all >= u64{1} << 23)
-    throw ConfigError("topology.hammingmesh: " + std::to_string(all) +
+    throw ConfigError("topology.hammingmesh: ", all,
                       " accelerators; the core supports fewer than 2^23 routers of 5 ports");
   hm->accelerators = row_lines * column_lines;
   rows.first = hm->accelerators;

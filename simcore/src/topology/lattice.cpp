@@ -7,9 +7,8 @@ namespace flitgym {
 std::vector<u32> per_dimension(const Lattice& grid, const std::string& parameter, std::vector<u32> given) {
   if (given.size() == 1) given.assign(grid.dimensions, given[0]);
   if (given.size() != grid.dimensions)
-    throw ConfigError(parameter + ": " + std::to_string(given.size()) + " numbers for " +
-                      std::to_string(grid.dimensions) + " dimensions (" + grid.key + "); valid are " +
-                      std::to_string(grid.dimensions) + " numbers, or one for all");
+    throw ConfigError(parameter, ": ", given.size(), " numbers for ", grid.dimensions, " dimensions (", grid.key,
+                      "); valid are ", grid.dimensions, " numbers, or one for all");
   return given;
 }
 
@@ -20,11 +19,11 @@ void shape_lattice(Lattice& grid, const std::string& section, const std::string&
   grid.dimensions = static_cast<u32>(grid.widths.size());
   grid.terminals = params.count("terminals_per_router");
   if (grid.dimensions == 0)
-    throw ConfigError(grid.key + ": empty; give the routers along each dimension, such as [8, 8, 8]");
+    throw ConfigError(grid.key, ": empty; give the routers along each dimension, such as [8, 8, 8]");
   grid.links = per_dimension(grid, section + ".links", params.counts("links"));
   if (const i64 local = params.integer("local_dimensions"); local > i64{grid.dimensions})
-    throw ConfigError(section + ".local_dimensions: " + std::to_string(local) + " is more than the " +
-                      std::to_string(grid.dimensions) + " dimensions; -1 = all");
+    throw ConfigError(section, ".local_dimensions: ", local, " is more than the ", grid.dimensions,
+                      " dimensions; -1 = all");
   u64 routers = 1, ports = grid.terminals;
   for (u32 k = 0; k < grid.dimensions; k++) {
     grid.stride.push_back(static_cast<u32>(routers));
@@ -32,13 +31,11 @@ void shape_lattice(Lattice& grid, const std::string& section, const std::string&
     routers *= grid.widths[k];
     ports += ports_of(k);
     if (routers >= (u64{1} << 26))
-      throw ConfigError(grid.key + ": " + std::to_string(routers) +
-                        " routers or more, but the core supports fewer than 67108864");
+      throw ConfigError(grid.key, ": ", routers, " routers or more, but the core supports fewer than 67108864");
   }
   if (ports > kMaxRadix)
-    throw ConfigError(
-        section + ": a router would have " + std::to_string(ports) + " ports (" + std::to_string(grid.terminals) +
-        " terminals_per_router, the rest links), but the core supports at most " + std::to_string(kMaxRadix));
+    throw ConfigError(section, ": a router would have ", ports, " ports (", grid.terminals,
+                      " terminals_per_router, the rest links), but the core supports at most ", kMaxRadix);
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
   grid.dimension_of_port.assign(ports, Lattice::kNoDimension);
   for (u32 k = 0; k < grid.dimensions; k++)

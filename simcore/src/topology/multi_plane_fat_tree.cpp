@@ -33,13 +33,11 @@ TreeNumbers read_numbers(const Params& params) {
     numbers.links.push_back(params.count(links));
   };
   if ((leaves > 1) != (spines > 0))
-    refuse(kName + ".spines", std::to_string(spines) + " spines for " + std::to_string(leaves) +
-                                  " leaves; a plane has 1 leaf and 0 spines, or 2 or more leaves and 1 or more spines");
+    refuse(kName + ".spines", spines, " spines for ", leaves,
+           " leaves; a plane has 1 leaf and 0 spines, or 2 or more leaves and 1 or more spines");
   if ((pods > 1) != (cores > 0) || (cores > 0 && spines == 0))
-    refuse(kName + ".cores",
-           std::to_string(cores) + " cores for " + std::to_string(pods) + " pods and " + std::to_string(spines) +
-               " spines; a plane has 1 pod and 0 cores, or 2 or more pods, 1 or more spines and 1 or more "
-               "cores");
+    refuse(kName + ".cores", cores, " cores for ", pods, " pods and ", spines,
+           " spines; a plane has 1 pod and 0 cores, or 2 or more pods, 1 or more spines and 1 or more cores");
   if (spines > 0) add_level(leaves, spines, "spine_links");
   if (cores > 0) add_level(pods, cores, "core_links");
   return numbers;

@@ -101,8 +101,7 @@ inline RackOrder rack_order(u32 q, const std::vector<std::vector<u32>>& next, co
 inline PolarityGraph polarity_graph(const Field& field) {
   const Plane plane{field};
   const u32 n = plane.points();
-  claim_memory(u64{n} * (4 * field.q + 64), "topology",
-               "the neighbours of " + std::to_string(n) + " points of a projective plane");
+  claim_memory(u64{n} * (4 * field.q + 64), "topology", "the neighbours of ", n, " points of a projective plane");
   std::vector<std::vector<u32>> next(n);
   std::vector<u8> quadric(n, 0);
   for (u32 k = 0; k < n; k++) {

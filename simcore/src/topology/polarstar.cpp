@@ -76,10 +76,10 @@ Supernode supernode_of(const Params& params) {
   const std::string& kind = params.text("supernode");
   const u32 degree = params.count("supernode_degree");
   if (!fits(kind, degree))
-    throw ConfigError("topology.polarstar.supernode_degree: " + std::to_string(degree) +
-                      " is not valid for supernode=" + kind + ", which needs " +
-                      (kind == "inductive_quad" ? "0 or 3 mod 4" : "an even d' with a power of a prime 2 d' + 1") +
-                      "; the nearest valid values are " +
+    throw ConfigError("topology.polarstar.supernode_degree: ", degree, " is not valid for supernode=", kind,
+                      ", which needs ",
+                      kind == "inductive_quad" ? "0 or 3 mod 4" : "an even d' with a power of a prime 2 d' + 1",
+                      "; the nearest valid values are ",
                       nearest_valid(degree, kind == "paley" ? 2 : 0, [&](u32 d) { return fits(kind, d); }));
   Supernode s = kind == "paley" ? paley(degree) : inductive_quad(degree);
   for (auto& next : s.next) std::sort(next.begin(), next.end());

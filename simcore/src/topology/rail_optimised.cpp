@@ -24,15 +24,14 @@ u32 block_of(const Params& params, u32 leaves) {
   if (leaves < 2) refuse(kName + ".pods", "one pod with one rail has a single leaf; set pods or rails to 2 or more");
   if (cores == 0) {
     if (block != 0 && block != leaves)
-      refuse(kName + ".leaves_per_spine",
-             given + " of the " + all +
-                 " leaves share their spines, but without cores nothing joins the others; set "
-                 "cores, or leaves_per_spine to 0");
+      refuse(kName + ".leaves_per_spine", given, " of the ", all,
+             " leaves share their spines, but without cores nothing joins the others; set cores, or leaves_per_spine "
+             "to 0");
     return leaves;
   }
   if (block < 2 || block >= leaves || leaves % block)
-    refuse(kName + ".leaves_per_spine", given + "; with cores it must be a divisor of the " + all +
-                                            " leaves (pods x rails), at least 2 and below " + all);
+    refuse(kName + ".leaves_per_spine", given, "; with cores it must be a divisor of the ", all,
+           " leaves (pods x rails), at least 2 and below ", all);
   return block;
 }
 
@@ -51,8 +50,7 @@ void wire(const Params& params, Wiring& w) {
   }
   const auto tree = wire_tree(kName, numbers, w);
 
-  claim_memory(u64{leaves} * nodes * 4, "topology.rail_optimised",
-               "the order of " + std::to_string(u64{leaves} * nodes) + " terminals");
+  claim_memory(u64{leaves} * nodes * 4, "topology.rail_optimised", "the order of ", u64{leaves} * nodes, " terminals");
   for (u32 pod = 0; pod < pods; pod++)
     for (u32 node = 0; node < nodes; node++, worked(rails))
       for (u32 rail = 0; rail < rails; rail++) {

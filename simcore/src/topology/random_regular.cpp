@@ -93,12 +93,12 @@ void wire(const Params& params, Wiring& w) {
   const std::string key = "topology.random_regular",
                     size = std::to_string(degree) + " links at each of " + std::to_string(routers) + " routers";
   if (degree >= routers)
-    throw ConfigError(key + ".degree: " + size + ", but a router has only " + std::to_string(routers - 1) +
-                      " other routers; use at most " + std::to_string(routers - 1));
+    throw ConfigError(key, ".degree: ", size, ", but a router has only ", routers - 1, " other routers; use at most ",
+                      routers - 1);
   if (u64{degree} * routers % 2)
-    throw ConfigError(key + ".degree: " + size + " give an odd number of link ends; degree or routers must be even");
+    throw ConfigError(key, ".degree: ", size, " give an odd number of link ends; degree or routers must be even");
   w.resize(routers, terminals + degree);
-  claim_memory(u64{routers} * (degree * 24 + 32), key, "the links of " + std::to_string(routers) + " routers");
+  claim_memory(u64{routers} * (degree * 24 + 32), key, "the links of ", routers, " routers");
   constexpr u32 kAttempts = 100;
   for (u32 attempt = 0; attempt < kAttempts; attempt++) {
     Draft draft(params.seed("graph_seed"), attempt, routers, degree);
@@ -113,7 +113,7 @@ void wire(const Params& params, Wiring& w) {
     w.data = std::make_shared<const Topology>();
     return;
   }
-  throw ConfigError(key + ".degree: " + std::to_string(kAttempts) + " random graphs of " + size +
+  throw ConfigError(key, ".degree: ", kAttempts, " random graphs of ", size,
                     " were incomplete or not connected; use another degree or graph_seed");
 }
 

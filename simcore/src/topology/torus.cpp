@@ -18,12 +18,12 @@ static void wire(const std::string& section, const Params& params, Wiring& w) {
     diameter += t->ring[k] ? width / 2 : width - 1;
   }
   if (diameter > kMostHops)
-    throw ConfigError(t->key + ": " + to_string(Value{params.reals("sizes")}) + " has paths of " +
-                      std::to_string(diameter) + " hops, but the core counts at most " + std::to_string(kMostHops));
+    throw ConfigError(t->key, ": ", to_string(Value{params.reals("sizes")}), " has paths of ", diameter,
+                      " hops, but the core counts at most ", kMostHops);
   t->diameter = static_cast<u32>(diameter);
   t->closed = t->estimates = true;
   const std::size_t entries = std::size_t{w.routers} * t->dimensions;
-  claim_memory(entries * sizeof(u16), section, "the coordinates of " + std::to_string(w.routers) + " routers");
+  claim_memory(entries * sizeof(u16), section, "the coordinates of ", w.routers, " routers");
   t->place.reserve(entries);
   for (u32 r = 0; r < w.routers; r++, worked(t->dimensions))
     for (u32 k = 0; k < t->dimensions; k++) t->place.push_back(static_cast<u16>(r / t->stride[k] % t->widths[k]));

@@ -30,12 +30,12 @@ void take_shift(const std::string& pattern, const Params& params, const Network&
   data.groups = groups;
   data.per_group = terminals_per_group(net, groups);
   if (data.per_group == 0)
-    throw ConfigError("traffic." + pattern + ": needs at least two groups of equal size with consecutive terminals" +
-                      note + "; topology '" + net.topology_name + "' has " + std::to_string(groups) + " groups for " +
-                      std::to_string(net.terminals) + " terminals" + (net.damaged ? " after the failures" : ""));
+    throw ConfigError("traffic.", pattern, ": needs at least two groups of equal size with consecutive terminals", note,
+                      "; topology '", net.topology_name, "' has ", groups, " groups for ", net.terminals, " terminals",
+                      net.damaged ? " after the failures" : "");
   if (data.shift % groups == 0)
-    throw ConfigError("traffic." + pattern + ".shift: " + std::to_string(data.shift) + " is a multiple of the " +
-                      std::to_string(groups) + " groups, so no packet would leave its own group");
+    throw ConfigError("traffic.", pattern, ".shift: ", data.shift, " is a multiple of the ", groups,
+                      " groups, so no packet would leave its own group");
 }
 
 std::shared_ptr<const ComponentData> set_up_adversarial(const Params& params, const Network& net) {

@@ -14,11 +14,10 @@ template <class Map>
 std::shared_ptr<const ComponentData> permuted(const std::string& pattern, const Network& net, Map map) {
   if (!std::has_single_bit(net.terminals))
     throw ConfigError(
-        "traffic." + pattern +
-        ": permutes the bits of a terminal's number, so the number of terminals must be a power of two; topology '" +
-        net.topology_name + "' has " + std::to_string(net.terminals) + " terminals (between " +
-        std::to_string(std::bit_floor(net.terminals)) + " and " +
-        std::to_string(u64{std::bit_floor(net.terminals)} * 2) + ")");
+        "traffic.", pattern,
+        ": permutes the bits of a terminal's number, so the number of terminals must be a power of two; topology '",
+        net.topology_name, "' has ", net.terminals, " terminals (between ", std::bit_floor(net.terminals), " and ",
+        u64{std::bit_floor(net.terminals)} * 2, ")");
   const auto bits = static_cast<u32>(std::countr_zero(net.terminals));
   return make_partners(net, [&](u32 terminal) { return bits ? map(terminal, bits) : terminal; });
 }

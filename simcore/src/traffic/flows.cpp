@@ -16,17 +16,16 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
       destinations.push_back((t + net.terminals / 2) % net.terminals);
     }
   if (sources.size() != destinations.size())
-    throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " destinations for " +
-                      std::to_string(sources.size()) + " sources; a flow has one of each");
+    throw ConfigError("traffic.flows.destinations: ", destinations.size(), " destinations for ", sources.size(),
+                      " sources; a flow has one of each");
   data->to.assign(net.terminals, kNone);
   for (std::size_t k = 0; k < sources.size(); k++) {
     for (const u32 t : {sources[k], destinations[k]})
       if (t >= net.terminals)
-        throw ConfigError("traffic.flows: terminal " + std::to_string(t) + " does not exist; the network has " +
-                          std::to_string(net.terminals) + " terminals");
+        throw ConfigError("traffic.flows: terminal ", t, " does not exist; the network has ", net.terminals,
+                          " terminals");
     if (data->to[sources[k]] != kNone)
-      throw ConfigError("traffic.flows.sources: terminal " + std::to_string(sources[k]) +
-                        " appears twice; a terminal has one flow");
+      throw ConfigError("traffic.flows.sources: terminal ", sources[k], " appears twice; a terminal has one flow");
     data->to[sources[k]] = destinations[k];
   }
   return data;
@@ -79,12 +78,13 @@ FlowSizes sizes_of(const Params& params) {
   if (params.text("sizes") == "points") {
     const auto &bytes = params.reals("point_bytes"), &shares = params.reals("point_shares");
     if (bytes.empty() || bytes.size() != shares.size() || shares.back() != 1)
-      throw ConfigError("traffic.flows.point_shares: " + to_string(Value{shares}) + " for point_bytes = " +
-                        to_string(Value{bytes}) + "; each size needs a share, and the last share is 1");
+      throw ConfigError("traffic.flows.point_shares: ", to_string(Value{shares}),
+                        " for point_bytes = ", to_string(Value{bytes}),
+                        "; each size needs a share, and the last share is 1");
     sizes = {{}, 1};
     for (std::size_t k = 0; k < bytes.size(); k++) {
       if (k > 0 && (bytes[k] <= bytes[k - 1] || shares[k] < shares[k - 1]))
-        throw ConfigError("traffic.flows.point_bytes: point " + std::to_string(k + 1) +
+        throw ConfigError("traffic.flows.point_bytes: point ", k + 1,
                           " is not above the one before; sizes increase, and shares do not decrease");
       sizes.points.push_back({bytes[k], shares[k]});
     }

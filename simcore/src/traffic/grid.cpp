@@ -26,8 +26,8 @@ std::shared_ptr<Grid> make_grid(const std::string& name, const Params& params, c
     product += (d ? " x " : "") + std::to_string(grid->size[d]);
   }
   if (cells != net.terminals)
-    throw ConfigError("traffic." + name + ": a grid of " + product + " = " + std::to_string(cells) +
-                      " cells does not cover the " + std::to_string(net.terminals) + " terminals; set nx, ny, nz");
+    throw ConfigError("traffic.", name, ": a grid of ", product, " = ", cells, " cells does not cover the ",
+                      net.terminals, " terminals; set nx, ny, nz");
   return grid;
 }
 

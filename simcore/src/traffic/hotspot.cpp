@@ -15,8 +15,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   data->fraction = params.real("fraction");
   const u32 n = params.count("hot_terminals");
   if (n > net.terminals)
-    throw ConfigError("traffic.hotspot.hot_terminals: " + std::to_string(n) + " is more than the network's " +
-                      std::to_string(net.terminals) + " terminals");
+    throw ConfigError("traffic.hotspot.hot_terminals: ", n, " is more than the network's ", net.terminals,
+                      " terminals");
   const auto seed = params.seed("hot_seed");
   for (u64 k = 0; data->hot.size() < n; k++) {
     const u32 t = below(draw(seed, 0, k), net.terminals);

@@ -25,29 +25,26 @@ const Lattice& need_coordinates(const std::string& pattern, const Network& net, 
   const std::string where = "traffic." + pattern + ": needs ";
   if (const Lattice* grid = find_lattice(net)) {
     if (grid->dimensions < least)
-      throw ConfigError(where + std::to_string(least) + " dimensions, but " + grid->key + " has " +
-                        std::to_string(grid->dimensions));
+      throw ConfigError(where, least, " dimensions, but ", grid->key, " has ", grid->dimensions);
     return *grid;
   }
   if (dynamic_cast<const Lattice*>(net.topology.get()))
-    throw ConfigError(where + "all terminals of the grid, but failures have removed some from topology '" +
-                      net.topology_name + "'");
-  throw ConfigError(where + "routers with coordinates, which topology '" + net.topology_name +
+    throw ConfigError(where, "all terminals of the grid, but failures have removed some from topology '",
+                      net.topology_name, "'");
+  throw ConfigError(where, "routers with coordinates, which topology '", net.topology_name,
                     "' does not have; hyperx, mesh and torus have them. Patterns without coordinates, such as uniform, "
                     "run on any topology");
 }
 
 void need_even_width(const std::string& pattern, const Lattice& grid, u32 k) {
   if (grid.widths[k] % 2)
-    throw ConfigError("traffic." + pattern + ": halves dimension " + std::to_string(k) +
-                      ", whose width must be even; " + grid.key + "[" + std::to_string(k) + "] is " +
-                      std::to_string(grid.widths[k]));
+    throw ConfigError("traffic.", pattern, ": halves dimension ", k, ", whose width must be even; ", grid.key, "[", k,
+                      "] is ", grid.widths[k]);
 }
 void need_equal_widths(const std::string& pattern, const Lattice& grid, u32 a, u32 b) {
   if (grid.widths[a] != grid.widths[b])
-    throw ConfigError("traffic." + pattern + ": exchanges dimensions " + std::to_string(a) + " and " +
-                      std::to_string(b) + ", whose widths must be equal; " + grid.key + " has " +
-                      std::to_string(grid.widths[a]) + " and " + std::to_string(grid.widths[b]));
+    throw ConfigError("traffic.", pattern, ": exchanges dimensions ", a, " and ", b, ", whose widths must be equal; ",
+                      grid.key, " has ", grid.widths[a], " and ", grid.widths[b]);
 }
 
 // `map` computes the coordinates of the partner's router from those of the own router. The partner has the same slot
@@ -105,16 +102,16 @@ std::shared_ptr<const ComponentData> set_up_tornado(const Params& params, const 
   const std::vector<u32> dimensions = params.counts("dimensions");
   for (const u32 k : dimensions)
     if (k >= grid.dimensions)
-      throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is not one of the " +
-                        std::to_string(grid.dimensions) + " dimensions, 0 .. " + std::to_string(grid.dimensions - 1));
+      throw ConfigError("traffic.tornado.dimensions: ", k, " is not one of the ", grid.dimensions, " dimensions, 0 .. ",
+                        grid.dimensions - 1);
   const std::string given = "traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")});
   if (std::set<u32>(dimensions.begin(), dimensions.end()).size() < dimensions.size())
-    throw ConfigError(given + " names a dimension twice");
+    throw ConfigError(given, " names a dimension twice");
   if (std::ranges::all_of(dimensions, [&](u32 k) { return grid.widths[k] <= 2; }))
-    throw ConfigError(given +
+    throw ConfigError(given,
                       ": each of them has a width of at most 2, so every terminal would send to itself; name a "
-                      "dimension of at least 3 routers (" +
-                      grid.key + "), or use another pattern");
+                      "dimension of at least 3 routers (",
+                      grid.key, "), or use another pattern");
   return partners_by_router(net, grid, [&](std::vector<u32> at, u32) {
     for (const u32 k : dimensions) at[k] = (at[k] + (grid.widths[k] - 1) / 2) % grid.widths[k];
     return at;
@@ -143,9 +140,8 @@ std::shared_ptr<const ComponentData> set_up_bisection(const Params& params, cons
   else if (!given.empty() && given.size() <= 2 && given.find_first_not_of("0123456789") == std::string::npos)
     k = static_cast<u32>(std::stoul(given));
   if (k >= grid.dimensions)
-    throw ConfigError("traffic.uniform_random_bisection.dimension: '" + given + "' is not one of the " +
-                      std::to_string(grid.dimensions) + " dimensions of " + grid.key + " (x, y, z, ... or 0 .. " +
-                      std::to_string(grid.dimensions - 1) + ")");
+    throw ConfigError("traffic.uniform_random_bisection.dimension: '", given, "' is not one of the ", grid.dimensions,
+                      " dimensions of ", grid.key, " (x, y, z, ... or 0 .. ", grid.dimensions - 1, ")");
   need_even_width("uniform_random_bisection", grid, k);
   return data;
 }

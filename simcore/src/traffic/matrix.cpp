@@ -17,8 +17,8 @@ std::string where(const Demand& demand) { return "traffic.matrix: " + (demand.na
 // Sorts the entries by source. `Demand` holds them by destination, but a source draws from its row.
 void order_by_source(const Demand& demand, Matrix& data) {
   const u32 n = demand.terminals;
-  claim_memory((demand.source.size() + n) * (sizeof(u64) + sizeof(u32)), "traffic.matrix",
-               "a matrix with " + std::to_string(demand.source.size()) + " entries");
+  claim_memory((demand.source.size() + n) * (sizeof(u64) + sizeof(u32)), "traffic.matrix", "a matrix with ",
+               demand.source.size(), " entries");
   data.first.assign(std::size_t{n} + 1, 0);
   for (std::size_t k = 0; k < demand.source.size(); k++) data.first[demand.source[k] + 1] += demand.weight[k] > 0;
   for (u32 s = 0; s < n; s++) data.first[s + 1] += data.first[s];
@@ -51,11 +51,11 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   for (u32 s = 0; s < net.terminals; s++) {
     if (data->first[s] < data->first[s + 1]) data->share[s] = data->until[data->first[s + 1] - 1];
     if (!std::isfinite(data->share[s]))
-      throw ConfigError(where(demand) + "the entries of row " + std::to_string(s) +
+      throw ConfigError(where(demand), "the entries of row ", s,
                         " sum to more than the largest number; scale them down");
     most = std::max(most, data->share[s]);
   }
-  if (most <= 0) throw ConfigError(where(demand) + "every entry is 0; at least one entry must be greater");
+  if (most <= 0) throw ConfigError(where(demand), "every entry is 0; at least one entry must be greater");
   for (double& share : data->share) share /= most;
   return data;
 }

@@ -19,8 +19,7 @@ TrafficSchedule schedule(const Params& params, const Network& net) {
     } while (shift != first);
   }
   if (shifts.size() < 2)
-    throw ConfigError("traffic.moving_adversary.step: with " + std::to_string(groups) +
-                      " groups the shift never changes");
+    throw ConfigError("traffic.moving_adversary.step: with ", groups, " groups the shift never changes");
   TrafficSchedule out;
   const double period = params.real("period_ns");
   for (const u32 shift : shifts)

@@ -8,11 +8,9 @@ namespace flitgym::traffic::on_off {
 TrafficSchedule schedule(const Params& params, const Network& net) {
   const double load = params.real("load"), burst_load = params.real("burst_load"), burst_ns = params.real("burst_ns");
   if (load > burst_load)
-    throw ConfigError("traffic.on_off.burst_load: " + to_string(Value{burst_load}) + " is less than the mean load " +
-                      to_string(Value{load}));
+    throw ConfigError("traffic.on_off.burst_load: ", burst_load, " is less than the mean load ", load);
   if (burst_ns < net.cycle_ns)
-    throw ConfigError("traffic.on_off.burst_ns: " + to_string(Value{burst_ns}) + " ns is shorter than a cycle (" +
-                      to_string(Value{net.cycle_ns}) + " ns)");
+    throw ConfigError("traffic.on_off.burst_ns: ", burst_ns, " ns is shorter than a cycle (", net.cycle_ns, " ns)");
   auto on_off = std::make_shared<OnOff>();
   on_off->on = {burst_ns / net.cycle_ns, params.real("burst_shape")};
   // A source is ON for the fraction load / burst_load of the time.

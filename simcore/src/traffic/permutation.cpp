@@ -27,23 +27,19 @@ std::vector<u32> read(const std::string& path, const Network& net) {
       if (rest.empty()) break;
       const std::string_view word = rest.substr(0, rest.find_first_of(" \t,;"));
       rest.remove_prefix(word.size());
-      if (to.size() == net.terminals)
-        text::fail(source, line, "more than " + std::to_string(net.terminals) + " destinations" + expected);
+      if (to.size() == net.terminals) text::fail(source, line, "more than ", net.terminals, " destinations", expected);
       const u32 own = static_cast<u32>(to.size());
       const u32 destination = text::whole_number(source, line, "the destination of terminal " + std::to_string(own),
                                                  word, 0, net.terminals - 1);
       if (line_of[destination])
-        text::fail(source, line,
-                   "terminal " + std::to_string(destination) + " is the destination of terminal " +
-                       std::to_string(own) + " here and of terminal " + std::to_string(source_of[destination]) +
-                       " on line " + std::to_string(line_of[destination]) + expected);
+        text::fail(source, line, "terminal ", destination, " is the destination of terminal ", own,
+                   " here and of terminal ", source_of[destination], " on line ", line_of[destination], expected);
       line_of[destination] = last = line;
       source_of[destination] = own;
       to.push_back(destination);
     }
   }
-  if (to.size() < net.terminals)
-    text::fail(source, last, "the list ends after " + std::to_string(to.size()) + " destinations" + expected);
+  if (to.size() < net.terminals) text::fail(source, last, "the list ends after ", to.size(), " destinations", expected);
   return to;
 }
 

@@ -19,8 +19,7 @@ double take(const std::string& name, Section& section, const std::string& key, d
   if (found == section.values.end()) return -1;
   const auto* x = std::get_if<double>(&found->second);
   if (!x || !(*x >= 0 && *x <= most))
-    throw ConfigError(name + ": " + key + "=" + to_string(found->second) + " is not a number from 0 to " +
-                      to_string(Value{most}) + unit);
+    throw ConfigError(name, ": ", key, "=", to_string(found->second), " is not a number from 0 to ", most, unit);
   const double value = *x;
   section.values.erase(found);
   return value;
@@ -49,18 +48,18 @@ TrafficSchedule schedule(const Params& params, const Network&) {
     const std::string full = name + " (" + section.name + ")";
     const Timing t{take(full, section, "load", 1, ""), take(full, section, "start_ns", 1e12, " ns"),
                    take(full, section, "duration_ns", 1e12, " ns")};
-    if (t.duration_ns == 0) throw ConfigError(full + ": its duration_ns is 0; a phase takes some time");
+    if (t.duration_ns == 0) throw ConfigError(full, ": its duration_ns is 0; a phase takes some time");
     const double start = t.start_ns >= 0 ? t.start_ns : end;
     if (start < end)
-      throw ConfigError(full + ": it begins at " + to_string(Value{start}) + " ns, but " + before + " ends at " +
-                        to_string(Value{end}) + " ns; phases must not overlap");
+      throw ConfigError(full, ": it begins at ", start, " ns, but ", before, " ends at ", end,
+                        " ns; phases must not overlap");
     // Sources are silent between two phases.
     if (start > end) out.phases.push_back({to_words(section), 0, end, full});
     out.phases.push_back({to_words(section), t.load >= 0 ? t.load : params.real("load"), start, full});
     end = start + (t.duration_ns > 0 ? t.duration_ns : params.real("phase_ns"));
     before = "phase " + std::to_string(number) + " (" + section.name + ")";
   }
-  if (out.phases.empty()) throw ConfigError(std::string(kKey) + ": there is no phase");
+  if (out.phases.empty()) throw ConfigError(std::string(kKey), ": there is no phase");
   if (params.boolean("repeat")) out.period_ns = end;
   return out;
 }

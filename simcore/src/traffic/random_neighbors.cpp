@@ -12,8 +12,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network&)
   data->least = params.count("least");
   data->most = params.count("most");
   if (data->least > data->most)
-    throw ConfigError("traffic.random_neighbors.least: " + std::to_string(data->least) +
-                      " is more than most = " + std::to_string(data->most));
+    throw ConfigError("traffic.random_neighbors.least: ", data->least, " is more than most = ", data->most);
   return data;
 }
 

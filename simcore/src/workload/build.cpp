@@ -14,8 +14,7 @@ namespace flitgym {
 static u64 ps(const Params& params, const std::string& key) {
   const double exact = params.real(key) * 1000, rounded = std::round(exact);
   if (std::abs(rounded - exact) > 0.01 * exact)
-    throw ConfigError("workload." + key + ": " + to_string(Value{params.real(key)}) + " ns would be rounded to " +
-                      to_string(Value{rounded / 1000}) +
+    throw ConfigError("workload.", key, ": ", params.real(key), " ns would be rounded to ", rounded / 1000,
                       " ns, more than 1 % off, because hosts count in whole picoseconds");
   return static_cast<u64>(rounded);
 }
@@ -90,9 +89,9 @@ static void examine(const Program& program, const std::string& where, Workload& 
         const bool calc = op.kind == OpKind::kCalc;
         if (op.size > (calc ? kLongestNs : most)) {
           const std::string at = program.where(r, k, static_cast<u32>(&op - block.ops.data()));
-          throw ConfigError((at.empty() ? where : at) + ": " + std::to_string(op.size) +
-                            (calc ? " ns of computation" : " bytes") + " exceed the maximum of " +
-                            std::to_string(calc ? kLongestNs : most) + (calc ? " ns" : " bytes for this packet size"));
+          throw ConfigError(at.empty() ? where : at, ": ", op.size, calc ? " ns of computation" : " bytes",
+                            " exceed the maximum of ", calc ? kLongestNs : most,
+                            calc ? " ns" : " bytes for this packet size");
         }
         w.cpus = std::max(w.cpus, u32{op.cpu} + 1);
         w.nics = std::max(w.nics, u32{op.nic} + 1);
@@ -206,13 +205,12 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   w->host = host_of(params);
   w->cycle_ps = static_cast<u64>(std::llround(net.cycle_ns * 1000));
   if (std::abs(static_cast<double>(w->cycle_ps) - net.cycle_ns * 1000) > 1e-6)
-    throw ConfigError("router.cycle_ns: " + to_string(Value{net.cycle_ns}) +
+    throw ConfigError("router.cycle_ns: ", net.cycle_ns,
                       " ns is not a whole number of picoseconds, as a workload needs");
   w->packet_bytes = params.count("packet_bytes");
   w->flit_bytes = static_cast<u32>(flit_bytes);
   if (w->flit_bytes != flit_bytes)
-    throw ConfigError("router.flit_bytes: " + to_string(Value{flit_bytes}) +
-                      " is not a whole number, as a workload needs");
+    throw ConfigError("router.flit_bytes: ", flit_bytes, " is not a whole number, as a workload needs");
   const bool mpi = w->host.kind == HostKind::kMpi;
   const u32 eager = params.count("header_bytes_eager"), rendezvous = params.count("header_bytes_rendezvous");
   const u32 headers[6] = {eager, eager, rendezvous, rendezvous, params.count("header_bytes_acknowledge"), 0};
@@ -226,17 +224,17 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   for (const JobSection& job : section.jobs) {
     const std::string where = "workload.jobs." + job.name;
     if (!job.program && job.motif.name.empty())
-      throw ConfigError("workload.jobs: a job" + (job.name.empty() ? std::string() : " named '" + job.name + "'") +
+      throw ConfigError("workload.jobs: a job", job.name.empty() ? std::string() : " named '" + job.name + "'",
                         " has no motif, goal_file or program; set one of them");
     if (job.name.empty() ||
         job.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
             std::string::npos)
-      throw ConfigError("workload.jobs: '" + job.name + "' is not a valid job name; use letters, digits, _ and -");
+      throw ConfigError("workload.jobs: '", job.name, "' is not a valid job name; use letters, digits, _ and -");
     if (!names.insert(job.name).second)
-      throw ConfigError("workload.jobs: two jobs are named '" + job.name + "'; names must be unique");
+      throw ConfigError("workload.jobs: two jobs are named '", job.name, "'; names must be unique");
     JobSection validated{job.name, {job.program ? "program" : job.motif.name, {}}, nullptr, job.terminals};
     const auto program = job.program ? job.program : motif_program(job.motif, where, net.seed, &validated.motif.values);
-    if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
+    if (program->ranks == 0) throw ConfigError(where, ": the job has no ranks");
     std::vector<ParamSpec> common = common_motif_params();
     const auto is_time = [](const std::string& key) { return key == "start_ns" || key == "estimate_ns"; };
     if (job.program) {  // a program has its own ranks and sizes
@@ -259,22 +257,20 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   }
   w->nodes = make_nodes(params, net);
   if (w->has_links() && !w->host.network)
-    throw ConfigError("workload.ranks_per_node: " + std::to_string(w->nodes.ranks) +
+    throw ConfigError("workload.ranks_per_node: ", w->nodes.ranks,
                       " needs workload.network=simulated; with network=none, every message takes the LogGOPS latency");
   const bool scheduled = params.text("scheduler") != "none";
   for (const Job& job : w->jobs)
     if (scheduled) workload::check_room(w->nodes, {job}, false, net.terminals);
   if (!scheduled) workload::check_room(w->nodes, w->jobs, params.boolean("share_nodes"), net.terminals);
   for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
-  if (w->job_count() > 255)
-    throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs; valid are at most 255");
+  if (w->job_count() > 255) throw ConfigError("workload.jobs: ", w->job_count(), " jobs; valid are at most 255");
   if (const u32 accounts = w->job_count() * class_count(net); w->blame && accounts > kMostAccountedJobs)
-    throw ConfigError("workload.blame: " + std::to_string(accounts) + (net.classes ? " jobs x classes" : " jobs") +
-                      "; blame supports at most " + std::to_string(kMostAccountedJobs) +
-                      " jobs; use workload.blame=false");
+    throw ConfigError("workload.blame: ", accounts, net.classes ? " jobs x classes" : " jobs",
+                      "; blame supports at most ", kMostAccountedJobs, " jobs; use workload.blame=false");
   if (scheduled)  // not all ranks run at the same time
     w->memory_bytes = w->memory_bytes / wanted * std::min(wanted, u64{w->nodes.count} * w->nodes.ranks);
-  claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
+  claim_memory(w->memory_bytes, "workload.jobs", "the operations of ", wanted, " ranks");
   if (params.boolean("message_matrix")) w->matrix = workload::declare_message_matrix(net, w->jobs);
   w->skew_ps = static_cast<u64>(std::llround(params.real("noise_skew_ns") * 1000));
   w->detours = workload::detours_of(params);

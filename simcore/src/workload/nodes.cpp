@@ -18,16 +18,15 @@ static std::vector<u32> rails(const std::vector<u32>& router, u32 nics) {
   const std::string where =
       "workload.node_terminals: rails takes the " + std::to_string(nics) + " NICs of a node from as many routers; ";
   if (leaves.size() % nics != 0)
-    throw ConfigError(where + std::to_string(leaves.size()) +
+    throw ConfigError(where, leaves.size(),
                       " routers with terminals are no multiple of this; choose workload.nics_per_node accordingly, or "
                       "workload.node_terminals=consecutive");
   std::vector<u32> order;
   for (std::size_t first = 0; first < leaves.size(); first += nics) {
     for (u32 j = 1; j < nics; j++)
       if (leaves[first + j].size() != leaves[first].size())
-        throw ConfigError(where + "two routers of a set have different numbers of terminals, " +
-                          std::to_string(leaves[first].size()) + " and " + std::to_string(leaves[first + j].size()) +
-                          "; use workload.node_terminals=consecutive");
+        throw ConfigError(where, "two routers of a set have different numbers of terminals, ", leaves[first].size(),
+                          " and ", leaves[first + j].size(), "; use workload.node_terminals=consecutive");
     for (u32 i = 0; i < leaves[first].size(); i++)
       for (u32 j = 0; j < nics; j++) order.push_back(leaves[first + j][i]);
   }
@@ -60,8 +59,8 @@ Nodes make_nodes(const Params& params, const Network& net) {
   const u32 given = params.count("nics_per_node");
   nodes.nics = given == 0 ? nodes.ranks : given;
   if (nodes.ranks % nodes.nics != 0)
-    throw ConfigError("workload.nics_per_node: " + std::to_string(nodes.nics) +
-                      " does not divide workload.ranks_per_node = " + std::to_string(nodes.ranks) +
+    throw ConfigError("workload.nics_per_node: ", nodes.nics,
+                      " does not divide workload.ranks_per_node = ", nodes.ranks,
                       "; give a divisor, or 0 for a NIC per rank");
   nodes.link_gb_per_s = params.real("intra_node_gb_per_s");
   nodes.link_latency = static_cast<u64>(params.real("intra_node_latency_ns") * 1000 + 0.5);
@@ -87,8 +86,8 @@ Nodes make_nodes(const Params& params, const Network& net) {
     nodes.count++;
   }
   if (nodes.count == 0)
-    throw ConfigError("workload.nics_per_node: no node with " + std::to_string(nodes.nics) + " NICs fits the " +
-                      std::to_string(net.terminals) + " working terminals of the network; give fewer NICs per node");
+    throw ConfigError("workload.nics_per_node: no node with ", nodes.nics, " NICs fits the ", net.terminals,
+                      " working terminals of the network; give fewer NICs per node");
   return nodes;
 }
 

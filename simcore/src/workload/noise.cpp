@@ -97,18 +97,18 @@ Detours detours_of(const Params& params) {
     const u32 line = lines.number();
     const std::vector<std::string_view> words = text::words(lines.line());
     if (words.empty() || words[0][0] == '#') continue;
-    if (words.size() != 2) text::fail(source, line, std::to_string(words.size()) + " words" + expected);
+    if (words.size() != 2) text::fail(source, line, words.size(), " words", expected);
     const auto ps = [&](const char* what, u32 k) {
       return static_cast<u64>(std::llround(1000 * text::real_number(source, line, what, words[k], 0, kLongestNs)));
     };
     const u64 start = ps("the start of a detour", 0), length = ps("the length of a detour", 1);
-    if (start < end) text::fail(source, line, "the detour begins before the end of the last one" + expected);
+    if (start < end) text::fail(source, line, "the detour begins before the end of the last one", expected);
     if (found.start.empty()) first = start;
     end = start + length;
     found.start.push_back(start - first);
     found.before.push_back(found.before.back() + length);
   }
-  if (found.start.empty() || found.start.back() == 0) text::fail(source, 0, "it is too short" + expected);
+  if (found.start.empty() || found.start.back() == 0) text::fail(source, 0, "it is too short", expected);
   found.period = found.start.back();
   found.start.pop_back();
   found.before.pop_back();

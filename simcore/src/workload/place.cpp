@@ -2,8 +2,6 @@
 
 namespace flitgym::workload {
 
-static std::string number(u64 n) { return std::to_string(n); }
-
 static u32 nodes_of(u32 ranks, const Nodes& nodes) { return (ranks + nodes.ranks - 1) / nodes.ranks; }
 
 // Terminals and nodes that ranks have taken.
@@ -40,22 +38,22 @@ class Places {
 
 static void check_given(const std::vector<u32>& given, u32 j, const Network& net, const Workload& w,
                         const Places& places, u32 t) {
-  const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals: ", which = "terminal " + number(t);
+  const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals: ", which = "terminal " + std::to_string(t);
   const Nodes& nodes = w.nodes;
   if (given.size() != w.jobs[j].ranks)
-    throw ConfigError(where + number(given.size()) + " terminals for " + number(w.jobs[j].ranks) + " ranks");
+    throw ConfigError(where, given.size(), " terminals for ", w.jobs[j].ranks, " ranks");
   if (t >= net.terminals)
-    throw ConfigError(where + which + " does not exist; the network has " + number(net.terminals) + " terminals");
+    throw ConfigError(where, which, " does not exist; the network has ", net.terminals, " terminals");
   if (nodes.of_terminal[t] == kNone)
-    throw ConfigError(where + which + " belongs to no complete node of " + number(nodes.nics) + " terminals");
+    throw ConfigError(where, which, " belongs to no complete node of ", nodes.nics, " terminals");
   if (places.full(t))
-    throw ConfigError(where + which +
-                      (nodes.ranks_per_nic() == 1
-                           ? " is used twice"
-                           : " has more than the " + number(nodes.ranks_per_nic()) + " ranks that share a NIC"));
-  if (places.nic_of_other(t, j)) throw ConfigError(where + which + " is used by another job; jobs do not share a NIC");
+    throw ConfigError(where, which,
+                      nodes.ranks_per_nic() == 1
+                          ? " is used twice"
+                          : " has more than the " + std::to_string(nodes.ranks_per_nic()) + " ranks that share a NIC");
+  if (places.nic_of_other(t, j)) throw ConfigError(where, which, " is used by another job; jobs do not share a NIC");
   if (const u32 other = places.owner(nodes.of_terminal[t], j); other != kNone)
-    throw ConfigError(where + which + " is on a node of job '" + w.jobs[other].name +
+    throw ConfigError(where, which, " is on a node of job '", w.jobs[other].name,
                       "'; choose another node, or workload.share_nodes=true");
 }
 
@@ -68,9 +66,9 @@ static void fill_nodes(const std::vector<u32>& order, Places& places, Workload& 
     if (terminal != kNone) continue;
     while (at < order.size() && (terminal = places.next_on(order[at], w.rank_job[r])) == kNone) at++;
     if (terminal == kNone)
-      throw ConfigError("workload: job '" + w.jobs[w.rank_job[r]].name + "' finds no node for its rank " +
-                        number(r - w.jobs[w.rank_job[r]].first_rank) + " of " + number(w.jobs[w.rank_job[r]].ranks) +
-                        ", because the given terminals of other jobs occupy parts of the " + number(w.nodes.count) +
+      throw ConfigError("workload: job '", w.jobs[w.rank_job[r]].name, "' finds no node for its rank ",
+                        r - w.jobs[w.rank_job[r]].first_rank, " of ", w.jobs[w.rank_job[r]].ranks,
+                        ", because the given terminals of other jobs occupy parts of the ", w.nodes.count,
                         " nodes; use fewer ranks, or workload.share_nodes=true");
     places.take(terminal, w.rank_job[r]);
   }
@@ -85,17 +83,18 @@ void check_room(const Nodes& nodes, const std::vector<Job>& jobs, bool share_nod
   }
   if (nodes.ranks == 1) {
     if (ranks > terminals)
-      throw ConfigError("workload: the jobs have " + number(ranks) + " ranks in total, but the network has only " +
-                        number(terminals) + " terminals for one rank each");
+      throw ConfigError("workload: the jobs have ", ranks, " ranks in total, but the network has only ", terminals,
+                        " terminals for one rank each");
     return;
   }
-  const std::string all = "workload: the jobs have " + number(ranks) + " ranks in total and need ",
-                    has = " for " + number(nodes.ranks) + " ranks each; use fewer ranks or more ranks per node";
+  const std::string all = "workload: the jobs have " + std::to_string(ranks) + " ranks in total and need ",
+                    has = " for " + std::to_string(nodes.ranks) + " ranks each; use fewer ranks or more ranks per node";
   if (share_nodes ? nics > u64{nodes.count} * nodes.nics : whole > nodes.count)
-    throw ConfigError(share_nodes ? all + number(nics) + " NICs, but the network has only " + number(nodes.count) +
-                                        " nodes with " + number(nodes.nics) + " NICs" + has
-                                  : all + number(whole) + " nodes, but the network has only " + number(nodes.count) +
-                                        " nodes" + has);
+    throw ConfigError(share_nodes ? all + std::to_string(nics) + " NICs, but the network has only " +
+                                        std::to_string(nodes.count) + " nodes with " + std::to_string(nodes.nics) +
+                                        " NICs" + has
+                                  : all + std::to_string(whole) + " nodes, but the network has only " +
+                                        std::to_string(nodes.count) + " nodes" + has);
 }
 
 void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
@@ -104,7 +103,7 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
   if (params.text("scheduler") != "none") {
     for (u32 j = 0; j < w.job_count(); j++) {
       if (!section.jobs[j].terminals.empty())
-        throw ConfigError("workload.jobs." + w.jobs[j].name + ".terminals: workload.scheduler places the jobs");
+        throw ConfigError("workload.jobs.", w.jobs[j].name, ".terminals: workload.scheduler places the jobs");
       w.rank_job.insert(w.rank_job.end(), w.jobs[j].ranks, j);
     }
     w.rank_terminal.assign(w.rank_job.size(), kNone);

@@ -84,7 +84,7 @@ inline Occupancy congestion_of(const Params& params, const Network& net) {
   const std::string& name = params.text("congestion");
   const bool queues = net.router.output_depth > 0;
   if (name == "output_queue" && !queues)
-    throw ConfigError("routing." + net.routing_name +
+    throw ConfigError("routing.", net.routing_name,
                       ".congestion: output_queue is always 0 on a router without output buffers "
                       "(router.output_buffer_flits is 0); use credits or both");
   if (name == "auto") return queues ? Occupancy::kOutputQueue : Occupancy::kCredits;

@@ -215,9 +215,8 @@ inline Learned prefer(const Head& at, const QueuedRule& rule, const float* row, 
 inline void need_links_behind(const Network& net, const std::string& routing, u32 terminals) {
   for (u32 r = 0; r < net.routers; r++)
     if (net.first_link[r] != terminals)
-      throw ConfigError("routing." + routing + ": router " + std::to_string(r) + " has no link at port " +
-                        std::to_string(terminals) + "; use groups of at least two routers, or links at all global " +
-                        "ports");
+      throw ConfigError("routing.", routing, ": router ", r, " has no link at port ", terminals,
+                        "; use groups of at least two routers, or links at all global ports");
 }
 
 inline constexpr u64 kLargestArray = u64{1} << 28;  // entries, 1 GiB; rows of an array are read faster than sparse rows

@@ -30,7 +30,10 @@ struct ChannelGraph {
   bool damaged = false;  // links are missing, so closed forms of the topology do not hold
 
   // Claims memory for a table of this network.
-  void claim(u64 bytes, const std::string& what) const { claim_memory(bytes, "topology." + topology_name, what); }
+  template <class... Parts>
+  void claim(u64 bytes, const Parts&... what) const {
+    claim_memory(bytes, "topology." + topology_name, what...);
+  }
   u32 terminals_at(u32 s) const { return first_terminal[s + 1] - first_terminal[s]; }
   u32 channel(u32 s, u32 local_port) const {
     return local_port < ports ? channel_at[std::size_t{s} * ports + local_port] : kNone;

@@ -91,8 +91,12 @@ struct TreeNumbers {
 };
 
 namespace topology {
-[[noreturn]] void refuse(const std::string& key, const std::string& why);  // "topology.fat_tree.links: ..."
+// "topology.fat_tree.links: ..."
+template <class... Parts>
+[[noreturn]] void refuse(const std::string& key, const Parts&... why) {
+  throw ConfigError("topology.", key, ": ", why...);
 }
+}  // namespace topology
 
 // src/topology/fat_tree.cpp, for topologies with the structure of a fat tree.
 //

@@ -142,9 +142,8 @@ class Engine {
       u32 peer = op.peer;
       if (op.kind != OpKind::kCalc && peer != kAnySource) {
         if (peer >= job.ranks)
-          throw CoreError("workload: job '" + job.name + "', rank " + std::to_string(r - job.first_rank) + ": peer " +
-                          std::to_string(peer) + " does not exist; the job has " + std::to_string(job.ranks) +
-                          " ranks");
+          throw CoreError("workload: job '", job.name, "', rank ", r - job.first_rank, ": peer ", peer,
+                          " does not exist; the job has ", job.ranks, " ranks");
         peer += job.first_rank;
       }
       const auto kind = static_cast<u8>(op.kind), collective = static_cast<u8>(f_.net.classes && op.collective);

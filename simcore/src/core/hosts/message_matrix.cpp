@@ -16,8 +16,8 @@ MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs)
   MessageMatrix matrix;
   for (const Job& job : jobs) {
     if (job.ranks > kMostRanks)
-      throw ConfigError("workload.message_matrix: job '" + job.name + "' has " + std::to_string(job.ranks) +
-                        " ranks; a table of all pairs supports at most " + std::to_string(kMostRanks) +
+      throw ConfigError("workload.message_matrix: job '", job.name, "' has ", job.ranks,
+                        " ranks; a table of all pairs supports at most ", kMostRanks,
                         "; use workload.message_matrix=false");
     matrix.ranks = std::max(matrix.ranks, job.ranks);
   }

@@ -156,13 +156,12 @@ Scheduler declare_scheduler(const Params& params, Network& net, const Workload& 
   own.launch_ps = static_cast<u64>(params.real("launch_ns") * 1000);
   const std::string where = "workload.scheduler: ", launch = to_string(Value{params.real("launch_ns")});
   if (own.launch_ps < w.cycle_ps)
-    throw ConfigError("workload.launch_ns: " + launch + " ns is shorter than a cycle, router.cycle_ns");
+    throw ConfigError("workload.launch_ns: ", launch, " ns is shorter than a cycle, router.cycle_ns");
   if (own.placement == "mapped" || params.boolean("share_nodes") || w.flows)
-    throw ConfigError(where + "a scheduler does not support placement=mapped, share_nodes=true or flows");
+    throw ConfigError(where, "a scheduler does not support placement=mapped, share_nodes=true or flows");
   for (const Job& job : w.jobs)
     if (own.backfills && job.estimate_ps == 0)
-      throw ConfigError("workload.jobs." + job.name +
-                        ".estimate_ns: backfilling needs the run times that users expect");
+      throw ConfigError("workload.jobs.", job.name, ".estimate_ns: backfilling needs the run times that users expect");
   const auto shape = [](const char* name, const char* meaning, Per per, u32 columns, double fill) {
     return MemoryShape{.name = name,
                        .meaning = meaning,

@@ -50,9 +50,8 @@ void eject(Frame& f, u32 terminal, Flit flit) {
   if (!(flit & kTail)) return;
 
   if (const Packet& p = s.packets[id]; p.destination != terminal)
-    throw CoreError("routing." + f.net.routing_name + " delivered packet " + std::to_string(p.sequence) +
-                    " of terminal " + std::to_string(p.source) + " to terminal " + std::to_string(terminal) +
-                    " instead of " + std::to_string(p.destination));
+    throw CoreError("routing.", f.net.routing_name, " delivered packet ", p.sequence, " of terminal ", p.source,
+                    " to terminal ", terminal, " instead of ", p.destination);
   Observers(f).log(flit, "is delivered to", f.net.nic(terminal), 0);
   if (data) count(f, id);
   if (f.net.delivered) f.net.delivered(f.net, s, id);

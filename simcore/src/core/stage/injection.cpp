@@ -223,7 +223,7 @@ void inject_acknowledgement(Frame& f, u32 id) {
   const Packet& p = f.s.packets[id];
   const u32 nic = f.net.nic(p.source), vc = injection_vc(f.net, f.s, nic, p.traffic_class * f.net.class_vcs);
   if (f.s.output_vcs[f.net.vc_id(nic, vc)].count + p.flits > 65535)  // OutputVc::count
-    throw CoreError("more than 65,535 flits wait in a VC of the NIC of terminal " + std::to_string(p.source) +
+    throw CoreError("more than 65,535 flits wait in a VC of the NIC of terminal ", p.source,
                     ", since acknowledgements enter it at once; smaller windows let fewer arrive");
   plain(f) ? enqueue<true>(f, id, p.source, p.flits, 0, 0)
            : enqueue<false>(f, id, p.source, p.flits, p.traffic_class, 0);

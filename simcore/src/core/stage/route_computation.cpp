@@ -78,28 +78,23 @@ void check_choices(const Network& net, const Batch& b, const u32* choices, std::
   switch (net.decider) {
     case Decider::kRouting:
       if (count)
-        throw ConfigError("apply(): routing." + net.routing_name +
+        throw ConfigError("apply(): routing.", net.routing_name,
                           " decides by itself; choices need routing=external or routing=agent");
       return;
     case Decider::kCandidates:
-      if (count != b.count)
-        throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(b.count) +
-                          " requests");
+      if (count != b.count) throw ConfigError("apply(): ", count, " choices for ", b.count, " requests");
       for (u32 i = 0; i < b.count; i++)
         if (choices[i] >= b.offsets[i + 1] - b.offsets[i])
-          throw ConfigError("apply(): choice " + std::to_string(choices[i]) + " of request " + std::to_string(i) +
-                            " is outside its " + std::to_string(b.offsets[i + 1] - b.offsets[i]) + " candidates");
+          throw ConfigError("apply(): choice ", choices[i], " of request ", i, " is outside its ",
+                            b.offsets[i + 1] - b.offsets[i], " candidates");
       return;
     case Decider::kSlots: {
       const Decisions& d = b.decisions;
-      if (count != d.count)
-        throw ConfigError("apply(): " + std::to_string(count) + " choices for " + std::to_string(d.count) +
-                          " decisions");
+      if (count != d.count) throw ConfigError("apply(): ", count, " choices for ", d.count, " decisions");
       for (u32 j = 0; j < d.count; j++)
         if (choices[j] >= d.slot_count[j] && !(net.seam->background && choices[j] == kNone))
-          throw ConfigError("apply(): slot " + std::to_string(choices[j]) + " of decision " + std::to_string(j) +
-                            " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
-                            std::to_string(net.seam->slots) + " slots");
+          throw ConfigError("apply(): slot ", choices[j], " of decision ", j, " is masked out; it has ",
+                            d.slot_count[j], " candidates in ", net.seam->slots, " slots");
     }
   }
 }
@@ -108,7 +103,7 @@ void check_asking(const Network& net, const State& s, const std::vector<u32>& as
   std::vector<bool> seen(s.input_vcs.size());
   for (const u32 v : asking) {
     if (v >= seen.size() || seen[v] || s.input_vcs[v].front == kNone || s.input_vcs[v].routed())
-      throw ConfigError("resume(): input VC " + std::to_string(v) + " has no packet that needs a route");
+      throw ConfigError("resume(): input VC ", v, " has no packet that needs a route");
     seen[v] = true;
   }
   const auto part_of = [&](u32 v) { return net.partition_of(net.router_of_port(net.port_of_vc(v))); };
@@ -120,11 +115,10 @@ void set_answers(const Network& net, State& s, const Batch& b, const float* valu
                  std::size_t count) {
   if (net.decider != Decider::kCandidates || !net.learns)
     throw ConfigError("apply(): values and rows need routing=external and routing.feedback=true");
-  if (count != b.count)
-    throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
+  if (count != b.count) throw ConfigError("apply(): ", count, " values for ", b.count, " requests");
   for (u32 i = 0; i < b.count; i++)
     if (!std::isfinite(values[i]))
-      throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a finite 32-bit number");
+      throw ConfigError("apply(): the value of request ", i, " is not a finite 32-bit number");
   for (u32 i = 0; i < b.count; i++) {
     PacketDetail& detail = s.details[b.packet[i]];
     const bool from_terminal = net.channels[net.port(b.router[i], b.in_port[i])].kind == PortKind::kTerminal;
@@ -169,20 +163,18 @@ void verify_routes(const Frame& f) {
   const bool answers = net.learns && net.feedback.rows > 0;
   for (u32 i = 0; i < b.count; i++) {
     const u32 port = b.out_port[i], vc_class = b.out_class[i];
-    const auto refuse = [&](const std::string& what) {
-      throw CoreError("routing." + net.routing_name + ", router " + std::to_string(b.router[i]) + ": " + what +
+    const auto refuse = [&](const auto&... what) {
+      throw CoreError("routing.", net.routing_name, ", router ", b.router[i], ": ", what...,
                       "; the learned table or the restored snapshot is damaged");
     };
     if (port >= net.radix || net.channels[net.port(b.router[i], port)].peer == kNone)
-      refuse("the chosen port " + std::to_string(port) + " leads nowhere");
+      refuse("the chosen port ", port, " leads nowhere");
     if (vc_class != kAnyClass && vc_class >= net.routing_facts.classes)
-      refuse("the chosen VC class " + std::to_string(vc_class) + " is not below " +
-             std::to_string(net.routing_facts.classes));
+      refuse("the chosen VC class ", vc_class, " is not below ", net.routing_facts.classes);
     if (!answers) continue;
     const PacketDetail& detail = f.s.details[b.packet[i]];
     if (detail.value >= 0 && detail.row >= net.feedback.rows)
-      refuse("its feedback is for row " + std::to_string(detail.row) + ", which is not below " +
-             std::to_string(net.feedback.rows));
+      refuse("its feedback is for row ", detail.row, ", which is not below ", net.feedback.rows);
   }
 }
 

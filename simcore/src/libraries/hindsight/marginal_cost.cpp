@@ -36,15 +36,14 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   const Network& net = simulation.network();
   const auto within = [](const char* key, u32 value, u32 least, u32 most) {
     if (value < least || value > most)
-      throw ConfigError(std::string(key) + ": " + std::to_string(value) + " is not in [" + std::to_string(least) +
-                        ", " + std::to_string(most) + "]");
+      throw ConfigError(std::string(key), ": ", value, " is not in [", least, ", ", most, "]");
   };
   within("horizon_cycles", rule.horizon, 1, kMostCycles);
   within("slots", rule.slots, 2, kMostTried);
   within("threads", rule.threads, 1, 1024);
   within("forks", rule.forks, 1, kMostForks);
   if (net.decider != Decider::kRouting)
-    throw ConfigError("marginal cost: routing." + net.routing_name +
+    throw ConfigError("marginal cost: routing.", net.routing_name,
                       " is decided outside the core, but forks run inside it; use routing=policy or another routing "
                       "that the core decides");
   if (net.workload)
@@ -63,13 +62,12 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   if (bytes > free) {
     const u64 fit = free / each;
     const auto gb = [](u64 b) { return gigabytes(static_cast<double>(b)); };
-    throw ConfigError("forks: " + std::to_string(rule.forks) + " waiting states and " + std::to_string(running) +
-                      " running states need " + gb(bytes) + " of memory (" + gb(each) + " each); this machine has " +
-                      gb(free) + " free, enough for " +
-                      (fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " waiting states"
-                                     : "none besides the running states"));
+    throw ConfigError("forks: ", rule.forks, " waiting states and ", running, " running states need ", gb(bytes),
+                      " of memory (", gb(each), " each); this machine has ", gb(free), " free, enough for ",
+                      fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " waiting states"
+                                    : "none besides the running states");
   }
-  claim_memory(bytes, "forks", std::to_string(rule.forks) + " states");
+  claim_memory(bytes, "forks", rule.forks, " states");
   own_ = std::make_unique<Simulation>(simulation);
   for (u32 k = 0; k < rule.threads; k++) {
     workers_.push_back(std::make_unique<Worker>());
@@ -84,12 +82,12 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
   const State& s = simulation.state();
   if (&simulation.network() != &own_->network())
     throw ConfigError("label(): the simulation must be the one that MarginalCost was created for, or a fork of it");
-  if (!(part > 0 && part <= 1)) throw ConfigError("part: " + std::to_string(part) + " is not in (0, 1]");
+  if (!(part > 0 && part <= 1)) throw ConfigError("part: ", std::to_string(part), " is not in (0, 1]");
   if (decisions == 0) throw ConfigError("decisions: 0; give at least one");
   if (s.part.totals.collected) throw CoreError("label() was called between collect() and apply(); call apply() first");
   const u64 begin = s.part.totals.now;
   if (begin + rule_.horizon >= kEndOfTime)
-    throw CoreError("the forks would run past cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
+    throw CoreError("the forks would run past cycle ", kEndOfTime, ", the end of simulated time");
   const u64 end = std::min(begin + most_cycles, u64{kEndOfTime} - rule_.horizon);
 
   const LimitScope scope(keep_going);
@@ -168,7 +166,7 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
       const Decisions& d = b.decisions;
       const auto j = static_cast<u32>(std::find(d.request.begin(), d.request.begin() + d.count, i) - d.request.begin());
       if (j == d.count)
-        throw CoreError("marginal cost: a request with candidates was no decision of routing." + net.routing_name);
+        throw CoreError("marginal cost: a request with candidates was no decision of routing.", net.routing_name);
       one.list.clear();
       for (u32 k = j * out.slots; k < j * out.slots + d.slot_count[j]; k++)
         one.list.push_back({d.ports[k], d.classes[k]});

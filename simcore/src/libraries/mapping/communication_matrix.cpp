@@ -32,8 +32,8 @@ CommunicationMatrix communication_matrix(const Program& program) {
     std::sort(touched.begin(), touched.end());
     // Rows have similar sizes, so the first one predicts the total memory.
     if (rank == 0)
-      claim_memory(u64{program.ranks} * touched.size() * 12, "workload.jobs",
-                   "the communication of " + std::to_string(program.ranks) + " ranks");
+      claim_memory(u64{program.ranks} * touched.size() * 12, "workload.jobs", "the communication of ", program.ranks,
+                   " ranks");
     for (const u32 peer : touched) {
       matrix.peer.push_back(peer);
       matrix.bytes.push_back(row[peer]);

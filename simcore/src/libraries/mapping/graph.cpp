@@ -12,7 +12,7 @@ double WeightedGraph::weight_of(u32 v) const {
 }
 
 WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges) {
-  claim_memory(edges.size() * 56, "workload.mapping", "a graph of " + std::to_string(vertices) + " vertices");
+  claim_memory(edges.size() * 56, "workload.mapping", "a graph of ", vertices, " vertices");
   std::vector<std::tuple<u32, u32, double>> ends;  // each edge at both of its vertices
   ends.reserve(2 * edges.size());
   for (const WeightedEdge& e : edges)

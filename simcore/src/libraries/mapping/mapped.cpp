@@ -90,8 +90,8 @@ static std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const
   for (const u32 n : placement_order(net, nodes, set == "any" ? "linear" : set, seed, left))
     if (!used[n]) free.push_back(nodes.first_terminal(n));
   if (const auto wanted = std::accumulate(left.begin(), left.end(), u64{0}); wanted > free.size())
-    throw ConfigError("workload.placement: mapped needs " + std::to_string(wanted) + " free nodes, but only " +
-                      std::to_string(free.size()) + " are free of the terminals given to jobs; use fewer ranks");
+    throw ConfigError("workload.placement: mapped needs ", wanted, " free nodes, but only ", free.size(),
+                      " are free of the terminals given to jobs; use fewer ranks");
 
   auto facts = std::make_shared<MappingFacts>();
   facts->mapper = params.text("mapping");

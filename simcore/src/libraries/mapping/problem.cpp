@@ -72,8 +72,8 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
   }
 
   sites.fabric = fabric_of(net);
-  claim_memory(u64{sites.count} * sites.count * sizeof(u16), "workload.mapping",
-               "the hops between any two of " + std::to_string(sites.count) + " routers with terminals");
+  claim_memory(u64{sites.count} * sites.count * sizeof(u16), "workload.mapping", "the hops between any two of ",
+               sites.count, " routers with terminals");
   sites.hops.resize(std::size_t{sites.count} * sites.count);
   for (u32 a = 0; a < sites.count; a++) {
     const std::vector<u32> towards = hops_towards(net, sites.router[a]);
@@ -81,8 +81,8 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
       const u32 hops = towards[sites.router[b]];
       if (hops > std::numeric_limits<u16>::max())
         throw ConfigError(
-            "workload.placement: mapped needs a path between any two terminals; there is none from router " +
-            net.router_name(sites.router[a]) + " to router " + net.router_name(sites.router[b]));
+            "workload.placement: mapped needs a path between any two terminals; there is none from router ",
+            net.router_name(sites.router[a]), " to router ", net.router_name(sites.router[b]));
       sites.hops[std::size_t{a} * sites.count + b] = static_cast<u16>(hops);
     }
     worked(8 * sites.count);

@@ -86,7 +86,7 @@ std::vector<double> load_on_minimal_paths(const Network& net, const workload::Co
     for (end = at; end < flows.size() && flows[end].to == to; end++) {
       const u32 from = flows[end].from;
       if (hops[from] == kNone)
-        throw ConfigError("workload: there is no path from router " + net.router_name(from) + " to router " +
+        throw ConfigError("workload: there is no path from router ", net.router_name(from), " to router ",
                           net.router_name(to));
       through[from] += flows[end].bytes;
       hop_bytes += flows[end].bytes * hops[from];

@@ -20,26 +20,25 @@ std::ptrdiff_t signed_index(u64 index) { return static_cast<std::ptrdiff_t>(inde
 i64 checked(const char* column, Column values, std::size_t index, i64 least, i64 most, const char* what) {
   const i64 value = values[index];
   if (value < least || value > most)
-    throw ConfigError(at(column, index) + std::to_string(value) + " is out of range for " + what + "; expected " +
-                      range(least, most));
+    throw ConfigError(at(column, index), value, " is out of range for ", what, "; expected ", range(least, most));
   return value;
 }
 
 void check_lengths(const char* like, Column other, std::initializer_list<std::pair<const char*, Column>> columns) {
   for (const auto& [column, values] : columns)
     if (values.size() != other.size())
-      throw ConfigError(std::string(column) + ": has " + std::to_string(values.size()) + " entries and " + like +
-                        " has " + std::to_string(other.size()) + "; expected the same number");
+      throw ConfigError(std::string(column), ": has ", values.size(), " entries and ", like, " has ", other.size(),
+                        "; expected the same number");
 }
 
 class LoopedProgram : public Program {
  public:
   explicit LoopedProgram(const ProgramArrays& a) {
     if (a.ranks < 1 || a.ranks >= kNone)
-      throw ConfigError("ranks: " + std::to_string(a.ranks) + " is out of range; expected " + range(1, kNone - 1));
+      throw ConfigError("ranks: ", a.ranks, " is out of range; expected ", range(1, kNone - 1));
     ranks = static_cast<u32>(a.ranks);
-    claim_memory(ranks * u64{32} + a.op_rank.size() * u64{96} + a.dependency_rank.size() * u64{40}, "ranks",
-                 std::to_string(ranks) + " ranks and their operations");
+    claim_memory(ranks * u64{32} + a.op_rank.size() * u64{96} + a.dependency_rank.size() * u64{40}, "ranks", ranks,
+                 " ranks and their operations");
     check_lengths("op_rank", a.op_rank,
                   {{"op_block", a.op_block},
                    {"op_kind", a.op_kind},
@@ -117,9 +116,8 @@ class LoopedProgram : public Program {
     });
     for (u64 b = 0; b + 1 < first_op_.size(); b++)
       if (first_op_[b] == first_op_[b + 1])
-        throw ConfigError(at("op_block", given_[first_op_[b]]) + "the previous block of rank " +
-                          std::to_string(a.op_rank[given_[first_op_[b]]]) +
-                          " has no operation; expected block numbers without gaps");
+        throw ConfigError(at("op_block", given_[first_op_[b]]), "the previous block of rank ",
+                          a.op_rank[given_[first_op_[b]]], " has no operation; expected block numbers without gaps");
     ops_.reserve(given_.size());
     for (const u64 k : given_) {
       worked(8);
@@ -160,8 +158,8 @@ class LoopedProgram : public Program {
     for (std::size_t k = 0; k < a.repeat_rank.size(); k++) {
       u64& mine = count[named_block("repeat_rank", a.repeat_rank, "repeat_block", a.repeat_block, k)];
       if (mine > 0)
-        throw ConfigError(at("repeat_block", k) + "block " + std::to_string(a.repeat_block[k]) + " of rank " +
-                          std::to_string(a.repeat_rank[k]) + " already has a count; expected one entry per block");
+        throw ConfigError(at("repeat_block", k), "block ", a.repeat_block[k], " of rank ", a.repeat_rank[k],
+                          " already has a count; expected one entry per block");
       mine = static_cast<u64>(checked("repeat_count", a.repeat_count, k, 1, kMostRepeats, "a number of repeats"));
     }
     end_.resize(count.size());

@@ -35,7 +35,7 @@ static void check_text(const Source& source) {
     const u8 byte = static_cast<u8>(text[at]);
     length = character(text.substr(at, 4));
     if (length == 0 || byte == 127 || (byte < 32 && byte != '\n' && byte != '\r' && byte != '\t' && byte != '\f'))
-      fail(source, line, "byte " + std::to_string(byte) + " is not valid in UTF-8 text; expected a text file");
+      fail(source, line, "byte ", byte, " is not valid in UTF-8 text; expected a text file");
     line += byte == '\n';
     if ((at & 0xfff) < length) worked(0x1000);
   }
@@ -99,9 +99,8 @@ void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::st
     cable.bandwidth_gb_per_s = real_number(source, line, "bandwidth_gb_per_s", value, 1e-6, 1e6);
   } else {
     if (value != "local" && value != "global")
-      fail(source, line,
-           "unknown kind " + shown(value) + did_you_mean(std::string(value), {"local", "global"}) +
-               "; expected local or global");
+      fail(source, line, "unknown kind ", shown(value), did_you_mean(std::string(value), {"local", "global"}),
+           "; expected local or global");
     cable.kind = value;
   }
 }
@@ -135,14 +134,12 @@ std::vector<std::string> Builder::names() const {
 
 void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_default) {
   if (type != "host" && type != "switch")
-    fail(source_, line,
-         "unknown type " + shown(type) + " of " + shown(fabric.nodes[node].name) +
-             did_you_mean(std::string(type), {"host", "switch"}) + "; expected host or switch");
+    fail(source_, line, "unknown type ", shown(type), " of ", shown(fabric.nodes[node].name),
+         did_you_mean(std::string(type), {"host", "switch"}), "; expected host or switch");
   const bool host = type == "host";
   if (typed_[node] > 0 && fabric.nodes[node].host != host)
-    fail(source_, line,
-         shown(fabric.nodes[node].name) + " is a " + std::string(type) + " here and a " + (host ? "switch" : "host") +
-             " on line " + std::to_string(typed_[node]) + "; expected one of the two");
+    fail(source_, line, shown(fabric.nodes[node].name), " is a ", std::string(type), " here and a ",
+         host ? "switch" : "host", " on line ", typed_[node], "; expected one of the two");
   if (typed_[node] == 0 && !is_default) typed_[node] = line;
   fabric.nodes[node].host = host;
 }
@@ -150,9 +147,8 @@ void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_defaul
 void Builder::add(const Fabric::Cable& cable) {
   for (const u32 node : {cable.a, cable.b})
     if (++ends_[node] > kMaxRadix)
-      fail(source_, cable.line,
-           shown(fabric.nodes[node].name) + " has more than " + std::to_string(kMaxRadix) +
-               " cables; expected at most " + std::to_string(kMaxRadix));
+      fail(source_, cable.line, shown(fabric.nodes[node].name), " has more than ", kMaxRadix,
+           " cables; expected at most ", kMaxRadix);
   make_room(fabric.cables, sizeof(cable), source_, "cables");
   worked(16);
   fabric.cables.push_back(cable);
@@ -171,8 +167,8 @@ Fabric read_fabric(const std::string& path, const std::string& format) {
   if (format != "auto" && !fabric::kReaders.contains(format)) {
     std::vector<std::string> formats = {"auto"};
     for (const auto& [name, reader] : fabric::kReaders) formats.push_back(name);
-    throw ConfigError("unknown format " + shown(format) + " of " + path + did_you_mean(format, formats) +
-                      "; expected one of " + join(formats));
+    throw ConfigError("unknown format ", shown(format), " of ", path, did_you_mean(format, formats),
+                      "; expected one of ", join(formats));
   }
   const fabric::Source source = fabric::read_source(path);
   Fabric read = fabric::kReaders.at(format == "auto" ? fabric::format_of(source) : format)(source);
@@ -187,42 +183,40 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
   const auto& nodes = fabric.nodes;
   const auto& cables = fabric.cables;
   const auto name = [&](u32 node) { return shown(nodes[node].name); };
-  const auto fail = [&](u32 line, const std::string& what) { fabric::fail(source, line, what); };
+  const auto fail = [&](u32 line, const auto&... what) { fabric::fail(source, line, what...); };
   if (nodes.empty()) fail(0, "the network has no node; expected switches, and cables between them");
 
   // Per node: the number of its cables, and the line of the first one.
   std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);
   std::vector<std::pair<u64, u32>> used;  // (node, port), and index of the cable
-  claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path,
-               "checking " + std::to_string(cables.size()) + " cables");
+  claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path, "checking ", cables.size(), " cables");
   used.reserve(2 * cables.size());
   for (u32 k = 0; k < cables.size(); k++) {
     const Fabric::Cable& cable = cables[k];
     worked(32);
     if (cable.a == cable.b)
-      fail(cable.line, name(cable.a) + " is connected to itself; expected a cable to another node");
+      fail(cable.line, name(cable.a), " is connected to itself; expected a cable to another node");
     if (nodes[cable.a].host && nodes[cable.b].host)
-      fail(cable.line, "a cable between two hosts, " + name(cable.a) + " and " + name(cable.b) + hosts_are +
-                           "; expected a switch on at least one side");
+      fail(cable.line, "a cable between two hosts, ", name(cable.a), " and ", name(cable.b), hosts_are,
+           "; expected a switch on at least one side");
     for (const auto& [node, port] : {std::pair(cable.a, cable.a_port), std::pair(cable.b, cable.b_port)}) {
       const u32 most = nodes[node].ports ? nodes[node].ports : kMaxRadix;
       if (port != kNone) {
         if (port >= most)
-          fail(cable.line, "port " + std::to_string(port) + " of " + name(node) + ", which has " +
-                               (nodes[node].ports ? "" : "at most ") + std::to_string(most) +
-                               " ports; expected a port 0 .. " + std::to_string(most - 1));
+          fail(cable.line, "port ", port, " of ", name(node), ", which has ", nodes[node].ports ? "" : "at most ", most,
+               " ports; expected a port 0 .. ", most - 1);
         used.emplace_back(u64{node} << 32 | port, k);
       }
       if (ends[node]++ == 0) {
         first[node] = cable.line;
       } else if (nodes[node].host) {
-        fail(cable.line, "host " + name(node) + hosts_are + " has a second cable here; its first cable is on " +
-                             (first[node] == cable.line ? "the same line" : "line " + std::to_string(first[node])) +
-                             "; expected one cable, because a terminal has one port");
+        fail(cable.line, "host ", name(node), hosts_are, " has a second cable here; its first cable is on ",
+             first[node] == cable.line ? "the same line" : "line " + std::to_string(first[node]),
+             "; expected one cable, because a terminal has one port");
       }
       if (ends[node] > most)
-        fail(cable.line, name(node) + " has " + std::to_string(ends[node]) + " cables or more, but " +
-                             (nodes[node].ports ? "" : "may have at most ") + std::to_string(most) + " ports");
+        fail(cable.line, name(node), " has ", ends[node], " cables or more, but ",
+             nodes[node].ports ? "" : "may have at most ", most, " ports");
     }
   }
 
@@ -233,21 +227,20 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
   for (std::size_t k = 1; k < used.size(); k++)
     if (used[k].first == used[k - 1].first && used[k].second < second) second = used[k].second, at = k;
   if (second != kNone)
-    fail(cables[second].line,
-         "port " + std::to_string(used[at].first & kNone) + " of " + name(static_cast<u32>(used[at].first >> 32)) +
-             " already has the cable" +
-             (cables[used[at - 1].second].line > 0 ? " of line " + std::to_string(cables[used[at - 1].second].line)
-                                                   : " " + std::to_string(used[at - 1].second)) +
-             "; expected another port");
+    fail(cables[second].line, "port ", used[at].first & kNone, " of ", name(static_cast<u32>(used[at].first >> 32)),
+         " already has the cable",
+         cables[used[at - 1].second].line > 0 ? " of line " + std::to_string(cables[used[at - 1].second].line)
+                                              : " " + std::to_string(used[at - 1].second),
+         "; expected another port");
 
   for (u32 node = 0; node < nodes.size(); node++)
     if (nodes[node].host && ends[node] == 0)
-      fail(nodes[node].line, "host " + name(node) + hosts_are + " has no cable; expected one to a switch");
+      fail(nodes[node].line, "host ", name(node), hosts_are, " has no cable; expected one to a switch");
 }
 
 void check_connected(const Fabric& fabric, const std::string& path) {
   const u32 count = static_cast<u32>(fabric.nodes.size());
-  claim_memory(8 * u64{count}, path, "checking whether " + std::to_string(count) + " nodes are connected");
+  claim_memory(8 * u64{count}, path, "checking whether ", count, " nodes are connected");
   std::vector<u32> root(count);  // trees of connected nodes; the root is the node that comes first in the file
   for (u32 node = 0; node < count; node++) root[node] = node;
   const auto root_of = [&](u32 node) {
@@ -266,11 +259,10 @@ void check_connected(const Fabric& fabric, const std::string& path) {
   // The smallest part is most likely the mistake, so the message names one of its nodes.
   std::sort(parts.begin(), parts.end(), [&](u32 a, u32 b) { return std::pair(size[b], a) < std::pair(size[a], b); });
   const Fabric::Node &most = fabric.nodes[parts.front()], &least = fabric.nodes[parts.back()];
-  fabric::fail({path, {}}, least.line,
-               shown(least.name) + " cannot be reached from " + shown(most.name) + fabric::at_line(most.line) +
-                   ": the network has " + std::to_string(parts.size()) + " parts, the largest with " +
-                   std::to_string(size[parts.front()]) + " nodes, the smallest with " +
-                   std::to_string(size[parts.back()]) + "; expected one connected network");
+  fabric::fail({path, {}}, least.line, shown(least.name), " cannot be reached from ", shown(most.name),
+               fabric::at_line(most.line), ": the network has ", parts.size(), " parts, the largest with ",
+               size[parts.front()], " nodes, the smallest with ", size[parts.back()],
+               "; expected one connected network");
 }
 
 }  // namespace flitgym

@@ -43,21 +43,20 @@ std::vector<std::string> split(const Source& source, u32 number, std::string_vie
       for (bool first = true; line.starts_with('"'); first = false) {
         const std::size_t quote = line.find('"', 1);
         if (quote == line.npos)
-          fail(source, number, "a double quote is not closed in this line; expected \" after " + shown(line.substr(1)));
+          fail(source, number, "a double quote is not closed in this line; expected \" after ", shown(line.substr(1)));
         if (!first) out += '"';
         out += line.substr(1, quote - 1);
         line.remove_prefix(quote + 1);
       }
       skip_blanks();
       if (!line.empty() && line[0] != ',')
-        fail(source, number, shown(line) + " after a closing quote; expected a comma or the end of the line");
+        fail(source, number, shown(line), " after a closing quote; expected a comma or the end of the line");
     } else {
       const std::size_t comma = std::min(line.find(','), line.size());
       out = trimmed(line.substr(0, comma));
       if (out.find('"') != out.npos)
-        fail(
-            source, number,
-            "a double quote within " + shown(out) + "; expected the whole field in quotes, and \"\" for a quote in it");
+        fail(source, number, "a double quote within ", shown(out),
+             "; expected the whole field in quotes, and \"\" for a quote in it");
       line.remove_prefix(comma);
     }
     more = !line.empty();
@@ -73,12 +72,11 @@ std::vector<u32> columns_of(const Source& source, u32 line, const std::vector<st
     const std::vector<std::string>& names = of_manager ? kManagerNames : kNames;
     const auto known = std::find(names.begin(), names.end(), header[k]);
     if (known == names.end())
-      fail(source, line,
-           "unknown column " + shown(header[k]) + did_you_mean(header[k], kNames) +
-               "; expected a line that names the columns: a, b and any of " + join({kNames.begin() + 2, kNames.end()}) +
-               ", or node_a,port_a,node_b,port_b, with commas between");
+      fail(source, line, "unknown column ", shown(header[k]), did_you_mean(header[k], kNames),
+           "; expected a line that names the columns: a, b and any of ", join({kNames.begin() + 2, kNames.end()}),
+           ", or node_a,port_a,node_b,port_b, with commas between");
     u32& at = place[static_cast<std::size_t>(known - names.begin())];
-    if (at != kNone) fail(source, line, "column " + shown(header[k]) + " appears twice; expected it once");
+    if (at != kNone) fail(source, line, "column ", shown(header[k]), " appears twice; expected it once");
     at = k;
   }
   u32 of_manager = 0, named = 0;
@@ -90,7 +88,7 @@ std::vector<u32> columns_of(const Source& source, u32 line, const std::vector<st
          "form");
   for (const Column needed : {kA, kB})
     if (place[needed] == kNone)
-      fail(source, line, "column '" + kNames[needed] + "' is missing; expected at least a and b in the first line");
+      fail(source, line, "column '", kNames[needed], "' is missing; expected at least a and b in the first line");
   return place;
 }
 
@@ -112,10 +110,9 @@ void take_names(Builder& out, const Source& source) {
   }
   for (u32 node = 0; node < nodes.size(); node++)
     if (number_of(nodes[node].name) == kNone && !out.typed(node))
-      fail(source, nodes[node].line,
-           "is " + shown(nodes[node].name) +
-               " a host or a switch? Expected a name such as h0 (host) or s0 (switch), or "
-               "the type in column a_type or b_type");
+      fail(source, nodes[node].line, "is ", shown(nodes[node].name),
+           " a host or a switch? Expected a name such as h0 (host) or s0 (switch), or the type in column a_type or "
+           "b_type");
   if (!numbered) return;
   std::vector<u32> order(nodes.size()), place(nodes.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -138,9 +135,8 @@ Fabric read_edges(const Source& source) {
     const std::vector<std::string_view> ends = words(lines.line());
     if (ends.empty() || ends[0][0] == '#' || ends[0][0] == '%') continue;
     if (ends.size() != 2)
-      fail(source, lines.number(),
-           std::to_string(ends.size()) + (ends.size() == 1 ? " word" : " words") +
-               "; expected the names of two nodes, with a blank between them (flitgym convert reads weights, too)");
+      fail(source, lines.number(), ends.size(), ends.size() == 1 ? " word" : " words",
+           "; expected the names of two nodes, with a blank between them (flitgym convert reads weights, too)");
     const u32 a = out.node(ends[0], lines.number()), b = out.node(ends[1], lines.number());
     if (!known.insert(std::minmax(a, b)).second) continue;
     Fabric::Cable cable;
@@ -171,15 +167,13 @@ Fabric read_csv(const Source& source) {
       continue;
     }
     if (fields.size() != columns)
-      fail(source, line,
-           "this line has " + std::to_string(fields.size()) + (fields.size() == 1 ? " field" : " fields") +
-               ", but the first line names " + std::to_string(columns) +
-               " columns; expected the same number (or the file is cut short)");
+      fail(source, line, "this line has ", fields.size(), fields.size() == 1 ? " field" : " fields",
+           ", but the first line names ", columns, " columns; expected the same number (or the file is cut short)");
     Fabric::Cable cable;
     cable.line = line;
     for (const Column column : {kA, kB})
       if (value(column).empty())
-        fail(source, line, "column " + kNames[column] + " is empty; expected the name of a node");
+        fail(source, line, "column ", kNames[column], " is empty; expected the name of a node");
     cable.a = out.node(value(kA), line);
     cable.b = out.node(value(kB), line);
     if (!value(kAType).empty()) out.set_type(cable.a, value(kAType), line);
@@ -194,9 +188,8 @@ Fabric read_csv(const Source& source) {
       set_attribute(source, line, cable, kNames[column], value(column));
     const u32 links = value(kLinks).empty() ? 1 : whole_number(source, line, "links", value(kLinks), 1, kMaxRadix);
     if (links > 1 && (cable.a_port != kNone || cable.b_port != kNone))
-      fail(source, line,
-           std::to_string(links) + " links between " + shown(value(kA)) + " and " + shown(value(kB)) +
-               " at one port; expected one line per link, or no port");
+      fail(source, line, links, " links between ", shown(value(kA)), " and ", shown(value(kB)),
+           " at one port; expected one line per link, or no port");
     for (u32 k = 0; k < links; k++) out.add(cable);
   }
   if (of_manager) take_names(out, source);

@@ -20,7 +20,7 @@ template <class T>
 void make_room(std::vector<T>& list, u64 each, const Source& source, const std::string& what) {
   if (list.size() < list.capacity()) return;
   const std::size_t more = std::max<std::size_t>(64, list.size());
-  claim_memory(more * each, source.path, std::to_string(list.size() + more) + " " + what);
+  claim_memory(more * each, source.path, list.size() + more, " ", what);
   list.reserve(list.size() + more);
 }
 

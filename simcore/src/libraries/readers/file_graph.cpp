@@ -12,8 +12,7 @@ struct FileGraph final : Topology {};
 // Routers 0 .. n-1; a link per pair of entries, a terminal per entry of `terminals`.
 Fabric from_arrays(const std::vector<u32>& links, const std::vector<u32>& terminals) {
   if (links.size() % 2)
-    throw ConfigError("topology.graph.links: " + std::to_string(links.size()) +
-                      " numbers do not form pairs of routers");
+    throw ConfigError("topology.graph.links: ", links.size(), " numbers do not form pairs of routers");
   u32 routers = 0;
   for (const auto* list : {&links, &terminals})
     for (const u32 r : *list) routers = std::max(routers, r + 1);
@@ -86,10 +85,10 @@ void wire(const Params& params, Wiring& w) {
   const bool has_hosts =
       std::any_of(fabric.nodes.begin(), fabric.nodes.end(), [](const auto& node) { return node.host; });
   if (has_hosts && per_router > 0)
-    throw ConfigError("topology.graph.terminals_per_router: " + std::to_string(per_router) + ", but " + origin +
+    throw ConfigError("topology.graph.terminals_per_router: ", per_router, ", but ", origin,
                       " names its terminals; leave it out");
   if (!has_hosts && per_router == 0)
-    throw ConfigError(origin +
+    throw ConfigError(origin,
                       ": it names switches but no hosts; set topology.terminals_per_router, or name hosts "
                       "(topology.terminals, or the type of a node)");
   if (path.empty()) check_fabric(fabric, origin);

@@ -55,9 +55,8 @@ class GrowingOutput {
   explicit GrowingOutput(const char* key) : key_(key) {}
   void holds(std::size_t bytes, u32 ranks) {
     if (bytes < claimed_) return;
-    claim_memory(kPart, key_,
-                 "the schedule of a program of " + std::to_string(ranks) + " ranks takes " +
-                     gigabytes(static_cast<double>(bytes)) + " so far; its next parts");
+    claim_memory(kPart, key_, "the schedule of a program of ", ranks, " ranks takes ",
+                 gigabytes(static_cast<double>(bytes)), " so far; its next parts");
     claimed_ += kPart;
   }
 

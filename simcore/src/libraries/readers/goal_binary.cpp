@@ -197,7 +197,7 @@ class Checker {
     std::string place = program_.path + ": byte " + text(byte);
     if (rank_ != kNone && op_ != kNone) place += " (rank " + text(rank_) + ", operation " + text(op_) + ")";
     else if (rank_ != kNone) place += " (rank " + text(rank_) + ")";
-    throw ConfigError(place + ": " + found + "; expected " + expected);
+    throw ConfigError(place, ": ", found, "; expected ", expected);
   }
 
   const BinaryGoal& program_;

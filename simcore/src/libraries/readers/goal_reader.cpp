@@ -53,8 +53,7 @@ class Reader {
     ranks_ = out_->ranks = static_cast<u32>(number("the number of ranks", 1, kNone - 1));
     for (u32 rank = 0; rank < ranks_; rank++) read_rank(rank);
     across_lines();
-    if (p_ != end_)
-      fail(p_, here() + " after the last of " + std::to_string(ranks_) + " ranks; expected the end of the file");
+    if (p_ != end_) fail(p_, here(), " after the last of ", ranks_, " ranks; expected the end of the file");
     check_program(*out_, out_->file);
     return out_;
   }
@@ -105,14 +104,14 @@ class Reader {
   }
   void expect(char wanted, const char* what) {
     blanks();
-    if (*p_ != wanted) fail(p_, here() + "; expected " + what);
+    if (*p_ != wanted) fail(p_, here(), "; expected ", what);
     p_++;
   }
 
   u64 number(const char* what, u64 least, u64 most) {
     blanks();
     word_ = p_;
-    if (!is_digit(*p_)) fail(p_, here() + "; expected " + what + ", a number " + range(least, most));
+    if (!is_digit(*p_)) fail(p_, here(), "; expected ", what, ", a number ", range(least, most));
     u64 value = 0;
     bool large = false;
     for (; is_digit(*p_); p_++) {
@@ -121,7 +120,7 @@ class Reader {
       value = 10 * value + digit;
     }
     if (large || value < least || value > most)
-      fail(word_, std::string(word_, p_) + " is out of range for " + what + "; expected " + range(least, most));
+      fail(word_, std::string(word_, p_), " is out of range for ", what, "; expected ", range(least, most));
     return value;
   }
   bool minus_one() {
@@ -140,9 +139,9 @@ class Reader {
     const char* const begin = p_;
     const std::string next = "rank " + std::to_string(rank) + " of " + std::to_string(ranks_) +
                              "; ranks must ascend from 0 to " + std::to_string(ranks_ - 1);
-    if (!take("rank")) fail(p_, here() + "; expected " + next);
+    if (!take("rank")) fail(p_, here(), "; expected ", next);
     if (const u64 given = number("a rank", 0, kNone - 1); given != rank)
-      fail(begin, "rank " + std::to_string(given) + "; expected " + next);
+      fail(begin, "rank ", given, "; expected ", next);
     expect('{', "'{'");
 
     rank_ = rank;
@@ -158,8 +157,8 @@ class Reader {
     std::string_view first = word();
     worked(32 + first.size());
     if (first.empty()) {
-      if (p_ == end_) fail(p_, "the file ends inside rank " + std::to_string(rank_) + "; expected '}'");
-      fail(p_, here() + "; expected a statement: calc, send, recv, LABEL: or LABEL requires LABEL, or '}'");
+      if (p_ == end_) fail(p_, "the file ends inside rank ", rank_, "; expected '}'");
+      fail(p_, here(), "; expected a statement: calc, send, recv, LABEL: or LABEL requires LABEL, or '}'");
     }
     if (first != "calc" && first != "send" && first != "recv") {
       const std::string_view label = first;
@@ -168,8 +167,8 @@ class Reader {
       if (*p_ == ':') {
         p_++;
         if (const auto [at, fresh] = labels_.try_emplace(label, ops_of_rank()); !fresh)
-          fail(begin, "label " + shown(label) + " is already on line " + std::to_string(line_of(at->second)) +
-                          "; expected a unique label within rank " + std::to_string(rank_));
+          fail(begin, "label ", shown(label), " is already on line ", line_of(at->second),
+               "; expected a unique label within rank ", rank_);
         first = word();
       } else {
         read_dependency(begin, label);
@@ -192,8 +191,8 @@ class Reader {
       read_message(op);
     } else {
       if (kind.empty()) fail(word_, unexpected("calc, send or recv"));
-      fail(word_, "unknown statement " + shown(kind) + did_you_mean(std::string(kind), {"calc", "send", "recv"}) +
-                      "; expected calc, send or recv");
+      fail(word_, "unknown statement ", shown(kind), did_you_mean(std::string(kind), {"calc", "send", "recv"}),
+           "; expected calc, send or recv");
     }
     out_->ops.push_back(op);
     out_->lines.push_back(line);
@@ -205,20 +204,17 @@ class Reader {
     expect("b");
     expect(receives ? "from" : "to");
     if (minus_one()) {
-      if (!receives)
-        fail(word_,
-             "-1 (any source) is not valid for a destination; expected a rank 0 .. " + std::to_string(ranks_ - 1));
+      if (!receives) fail(word_, "-1 (any source) is not valid for a destination; expected a rank 0 .. ", ranks_ - 1);
       op.peer = kAnySource;
     } else {
       const u64 peer = number("a rank", 0, kNone - 1);
       if (peer >= ranks_)
-        fail(word_, "rank " + std::to_string(peer) + " does not exist, num_ranks is " + std::to_string(ranks_) +
-                        "; expected a rank 0 .. " + std::to_string(ranks_ - 1));
+        fail(word_, "rank ", peer, " does not exist, num_ranks is ", ranks_, "; expected a rank 0 .. ", ranks_ - 1);
       op.peer = static_cast<u32>(peer);
     }
     if (take("tag")) {
       if (minus_one()) {
-        if (!receives) fail(word_, "-1 (any tag) is only valid for recv; expected a tag " + range(0, kLargestTag));
+        if (!receives) fail(word_, "-1 (any tag) is only valid for recv; expected a tag ", range(0, kLargestTag));
         op.tag = kAnyTag;
       } else {
         op.tag = static_cast<i32>(number("a tag", 0, kLargestTag));
@@ -233,42 +229,42 @@ class Reader {
     const std::string_view verb = word();
     const bool on_start = verb == "irequires";
     if (!on_start && verb != "requires") {
-      if (after == "rank")
-        fail(begin, "rank " + std::to_string(rank_) + " is still open; expected '}' before the next rank");
-      fail(begin, "unknown statement " + shown(after) + did_you_mean(std::string(after), {"calc", "send", "recv"}) +
-                      "; expected calc, send, recv, LABEL: or LABEL requires LABEL");
+      if (after == "rank") fail(begin, "rank ", rank_, " is still open; expected '}' before the next rank");
+      fail(begin, "unknown statement ", shown(after), did_you_mean(std::string(after), {"calc", "send", "recv"}),
+           "; expected calc, send, recv, LABEL: or LABEL requires LABEL");
     }
     const u32 second = label_at(begin, after);
     const std::string_view before = word();
     if (before.empty()) fail(word_, unexpected("a label"));
     const u32 first = label_at(word_, before);
-    if (first == second) fail(begin, shown(after) + " waits for itself; expected the label of another operation");
+    if (first == second) fail(begin, shown(after), " waits for itself; expected the label of another operation");
     out_->dependencies.push_back({first, second, on_start});
   }
 
   void end_of_line(const char* expected) {
     blanks();
     if (*p_ == '\n') return;
-    if (p_ == end_) fail(p_, "the file ends inside rank " + std::to_string(rank_) + "; expected '}'");
-    fail(p_, here() + "; expected " + expected);
+    if (p_ == end_) fail(p_, "the file ends inside rank ", rank_, "; expected '}'");
+    fail(p_, here(), "; expected ", expected);
   }
 
   u32 label_at(const char* at, std::string_view label) const {
     if (const auto found = labels_.find(label); found != labels_.end()) return found->second;
     std::vector<std::string> known;
     for (const auto& [one, op] : labels_) known.emplace_back(one);
-    fail(at, "unknown label " + shown(label) + did_you_mean(std::string(label), known) + "; expected a label of rank " +
-                 std::to_string(rank_) + " above this line");
+    fail(at, "unknown label ", shown(label), did_you_mean(std::string(label), known), "; expected a label of rank ",
+         rank_, " above this line");
   }
 
   // ---- errors ----
 
-  [[noreturn]] void fail(const char* at, const std::string& what) const {
+  template <class... Parts>
+  [[noreturn]] void fail(const char* at, const Parts&... what) const {
     const std::string_view before(text_, static_cast<std::size_t>(at - text_));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const auto begin = before.rfind('\n');
     const std::size_t column = before.size() - (begin == before.npos ? 0 : begin + 1) + 1;
-    throw ConfigError(out_->file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what);
+    throw ConfigError(out_->file, ":", line, ":", column, ": ", what...);
   }
 
   // Describes the text at p_ for a message.
@@ -309,7 +305,7 @@ std::shared_ptr<const Program> read_goal(const std::string& text, const std::str
 std::shared_ptr<const Program> read_goal_file(const std::string& path) {
   if (is_goal_binary(path)) return read_goal_binary(path);
   const std::string expected = "; expected a GOAL schedule", text = read_plain_file(path, path, expected, 4);
-  if (text.empty()) throw ConfigError(path + ": the file is empty" + expected);
+  if (text.empty()) throw ConfigError(path, ": the file is empty", expected);
   return read_goal(text, path);
 }
 

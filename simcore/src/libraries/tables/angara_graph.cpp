@@ -118,8 +118,8 @@ void find_directions(const std::string& engine, const ChannelGraph& g, const Tor
   a.direction.resize(g.channels);
   for (u32 k = 0; k < n; k++)
     if (t.links[k] != 1)
-      throw ConfigError(engine + ": " + std::to_string(t.links[k]) + " parallel links along dimension " +
-                        std::to_string(k) + " (" + t.key.substr(0, t.key.rfind('.')) + ".links); valid is one link");
+      throw ConfigError(engine, ": ", t.links[k], " parallel links along dimension ", k, " (",
+                        t.key.substr(0, t.key.rfind('.')), ".links); valid is one link");
   for (u32 c = 0; c < g.channels; c++) {
     const u32 k = t.dimension_of_port[g.port[c]];
     const bool ascends = t.widths[k] == 2 ? t.coordinate(g.from[c], k) == 0 : g.port[c] == t.base[k];
@@ -196,10 +196,9 @@ class Augmentation {
 AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool augment) {
   const auto* t = dynamic_cast<const Torus*>(g.topology.get());
   if (!t)
-    throw ConfigError(engine + ": topology '" + g.topology_name + "' has no directions; valid topologies: torus, mesh");
+    throw ConfigError(engine, ": topology '", g.topology_name, "' has no directions; valid topologies: torus, mesh");
   if (t->dimensions > kMostDimensions)
-    throw ConfigError(engine + ": " + std::to_string(t->dimensions) + " dimensions (" + t->key +
-                      "); valid are at most " + std::to_string(kMostDimensions));
+    throw ConfigError(engine, ": ", t->dimensions, " dimensions (", t->key, "); valid are at most ", kMostDimensions);
   AngaraGraph a;
   a.dimensions = t->dimensions;
   a.directions = 2 * a.dimensions;
@@ -209,8 +208,8 @@ AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool 
   a.came = std::move(automaton.came);
   a.next = std::move(automaton.next);
   a.states = static_cast<u32>(a.came.size());
-  claim_memory((u64{g.switches} * (2 * a.directions + 1) + g.channels * 2) * 4, t->key,
-               "the routing graph of " + std::to_string(g.switches) + " nodes");
+  claim_memory((u64{g.switches} * (2 * a.directions + 1) + g.channels * 2) * 4, t->key, "the routing graph of ",
+               g.switches, " nodes");
   find_directions(engine, g, *t, a);
   Augmentation augmentation(g, a);
   if (augment) augmentation.run();

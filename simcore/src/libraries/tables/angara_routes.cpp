@@ -4,7 +4,7 @@ namespace flitgym::tables {
 
 AngaraPaths::AngaraPaths(const ChannelGraph& g, const AngaraGraph& rules) : g_(g), rules_(rules) {
   const u64 vertices = u64{rules.nodes} * rules.states;
-  g.claim(vertices * 4, "a search in a routing graph of " + std::to_string(vertices) + " vertices");
+  g.claim(vertices * 4, "a search in a routing graph of ", vertices, " vertices");
   number_.assign(vertices, kNone);
 }
 
@@ -108,7 +108,7 @@ AngaraRoutes::AngaraRoutes(const std::string& engine, const ChannelGraph& g, con
                            const Demand& demand)
     : engine_(engine), nodes_(g.switches) {
   const u64 pairs = u64{nodes_} * nodes_;
-  g.claim(pairs * sizeof(u64), "the routes of " + std::to_string(pairs) + " pairs of nodes");
+  g.claim(pairs * sizeof(u64), "the routes of ", pairs, " pairs of nodes");
   first_.assign(pairs + 1, 0);
   AngaraPaths paths(g, rules);
   u64 missing = 0;
@@ -123,19 +123,19 @@ AngaraRoutes::AngaraRoutes(const std::string& engine, const ChannelGraph& g, con
     }
   }
   if (missing)
-    throw ConfigError(engine + ": no route from switch " + example +
-                      " keeps to the order of directions and the direction bits, even with a first and a last step" +
-                      (missing == 1 ? "" : " (nor for " + std::to_string(missing - 1) + " other pairs)") +
+    throw ConfigError(engine, ": no route from switch ", example,
+                      " keeps to the order of directions and the direction bits, even with a first and a last step",
+                      missing == 1 ? "" : " (nor for " + std::to_string(missing - 1) + " other pairs)",
                       "; take an engine with virtual layers (dfsssp, lash, nue) for such a network");
   for (u64 p = 0; p < pairs; p++) first_[p + 1] += first_[p];
-  g.claim(first_.back() * sizeof(u16), "routes of " + std::to_string(first_.back()) + " steps");
+  g.claim(first_.back() * sizeof(u16), "routes of ", first_.back(), " steps");
   port_.resize(first_.back());
   if (!demand.empty()) weigh(g, demand);
 }
 
 void AngaraRoutes::weigh(const ChannelGraph& g, const Demand& demand) {
   const u64 pairs = u64{nodes_} * nodes_;
-  g.claim(pairs * sizeof(float), "the demand of " + std::to_string(pairs) + " pairs of nodes");
+  g.claim(pairs * sizeof(float), "the demand of ", pairs, " pairs of nodes");
   std::vector<double> all(pairs, 0), by_switch;
   double sum = 0;
   for (u32 t = 0; t < g.terminals; t++) {
@@ -170,7 +170,7 @@ ForwardingTable AngaraRoutes::table(const ChannelGraph& g) && {
   for (u32 s = 0; s < nodes_; s++)
     for (u32 to = 0; to < nodes_; to++) steps += u64{length(s, to)} * g.terminals_at(to);
   const u64 entries = u64{g.switches} * g.terminals;
-  g.claim(entries * sizeof(u64) + steps * sizeof(u16), "a table of " + std::to_string(entries) + " source routes");
+  g.claim(entries * sizeof(u64) + steps * sizeof(u16), "a table of ", entries, " source routes");
   table.route_first.reserve(entries + 1);
   table.route_port.reserve(steps);
   table.route_first.push_back(0);

@@ -16,8 +16,8 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
   g.switch_names = net.router_names;
   g.terminal_names = net.terminal_names;
   g.damaged = !net.failed_links.empty() || !present.down.empty();
-  claim_memory(u64{net.routers} * net.radix * 23, "topology." + net.topology_name,
-               "the channels of " + std::to_string(net.routers) + " switches");
+  claim_memory(u64{net.routers} * net.radix * 23, "topology." + net.topology_name, "the channels of ", net.routers,
+               " switches");
   g.first.assign(1, 0);
   g.channel_at.assign(std::size_t{net.routers} * net.radix, kNone);
   for (u32 s = 0; s < net.routers; s++) {

@@ -12,8 +12,7 @@ class Breaking {
  public:
   Breaking(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table)
       : g_(g), rule_(rule), table_(table), index_(g), destinations_(table.destinations()) {
-    g.claim(index_.size() * 4 + u64{g.channels} * 13,
-            "the dependencies of " + std::to_string(g.channels) + " channels");
+    g.claim(index_.size() * 4 + u64{g.channels} * 13, "the dependencies of ", g.channels, " channels");
     count_.resize(index_.size());
     colour_.resize(g.channels);
     cursor_.resize(g.channels);

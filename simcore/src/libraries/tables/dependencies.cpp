@@ -21,7 +21,7 @@ class Waits {
  public:
   Waits(const ChannelGraph& g, u32 lanes, bool change) : index_(g), lanes_(lanes), change_(change) {
     const u64 words = index_.size() * (change ? lanes : 1);
-    g.claim(words * 8, "the dependencies of " + std::to_string(g.channels) + " channels");
+    g.claim(words * 8, "the dependencies of ", g.channels, " channels");
     word_.assign(words, 0);
   }
   void same_lane(u32 c, u32 next, u64 lanes) { word_[index_.at(c, next)] |= lanes; }

@@ -14,7 +14,7 @@ void check_more(const std::string& where, const tables::EngineSpec& spec) {
   for (const ParamSpec& p : spec.params)
     for (const ParamSpec& other : tables::all_engine_params())
       if (p.key == other.key && p.type != other.type)
-        throw ConfigError(where + "." + p.key + ": another engine has a parameter with this key and another type");
+        throw ConfigError(where, ".", p.key, ": another engine has a parameter with this key and another type");
 }
 
 FLITGYM_KIND(tables::EngineSpec, "engine")
@@ -43,8 +43,8 @@ static const EngineSpec& find_engine(const std::string& key, const std::string& 
   std::vector<std::string> others;
   for (const auto& [other, at] : registry<EngineSpec>())
     if (accepts(at)) others.push_back(other);
-  throw ConfigError(key + ": " + name + " does not support topology '" + g.topology_name + "'; it supports " +
-                    join(spec.topologies) + "; engines for " + g.topology_name + ": " + join(others));
+  throw ConfigError(key, ": ", name, " does not support topology '", g.topology_name, "'; it supports ",
+                    join(spec.topologies), "; engines for ", g.topology_name, ": ", join(others));
 }
 
 // Checks the network first, so that an engine is not blamed for missing links.
@@ -52,9 +52,9 @@ static void check_reachable(const std::string& where, const ChannelGraph& g) {
   const std::vector<u32> hops = hops_to(g, g.terminal_switch[0]);
   for (u32 t = 1; t < g.terminals; t++)
     if (hops[g.terminal_switch[t]] == kNone)
-      throw ConfigError(where + ": the network is not connected: there is no path from terminal " + g.terminal_name(0) +
-                        " (switch " + g.switch_name(g.terminal_switch[0]) + ") to terminal " + g.terminal_name(t) +
-                        " (switch " + g.switch_name(g.terminal_switch[t]) + ")");
+      throw ConfigError(where, ": the network is not connected: there is no path from terminal ", g.terminal_name(0),
+                        " (switch ", g.switch_name(g.terminal_switch[0]), ") to terminal ", g.terminal_name(t),
+                        " (switch ", g.switch_name(g.terminal_switch[t]), ")");
 }
 
 const std::string kOfRouting = "routing.table";
@@ -83,13 +83,13 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
       std::vector<std::string> takers;
       for (const auto& [name, at] : registry<EngineSpec>())
         if (std::any_of(at.params.begin(), at.params.end(), named)) takers.push_back(name);
-      throw ConfigError(where + "." + key + ": engine " + spec.name + " does not use it (given: " + to_string(value) +
-                        "); engines that use it: " + join(takers));
+      throw ConfigError(where, ".", key, ": engine ", spec.name, " does not use it (given: ", to_string(value),
+                        "); engines that use it: ", join(takers));
     }
   }
   const Params params(where, spec.passes_on ? all : spec.params, own, choice.run_seed);
   if (choice.demand && !spec.balances)
-    throw ConfigError(where + ".demand: engine " + spec.name +
+    throw ConfigError(where, ".demand: engine ", spec.name,
                       " does not use a demand; remove it or take an engine that balances load");
   if (choice.demand) check_size(where + ".demand: ", *choice.demand, g.terminals);
   check_reachable(where, g);

@@ -13,10 +13,10 @@ class FirstFit {
   FirstFit(const ChannelGraph& g, const ForwardingTable& table)
       : g_(g), table_(table), index_(g), destinations_(table.destinations()) {
     const u64 pairs = u64{g.switches} * destinations_;
-    g.claim(pairs * 7, "the order of " + std::to_string(pairs) + " routes");
+    g.claim(pairs * 7, "the order of ", pairs, " routes");
     if (pairs > kNone)
-      throw ConfigError("topology." + g.topology_name + ": " + std::to_string(pairs) +
-                        " routes cannot be assigned to layers; the maximum is " + std::to_string(kNone));
+      throw ConfigError("topology.", g.topology_name, ": ", pairs,
+                        " routes cannot be assigned to layers; the maximum is ", kNone);
     length_.assign(pairs, 0);
     Tree tree(g);
     for (u32 d = 0; d < destinations_; d++) {
@@ -105,8 +105,7 @@ class FirstFit {
     for (;; layer++) {
       if (layer == made_.size()) {
         if (layer == kMostLayers)
-          throw ConfigError("table '" + table_.engine + "': its routes need more than " + std::to_string(kMostLayers) +
-                            " virtual layers");
+          throw ConfigError("table '", table_.engine, "': its routes need more than ", kMostLayers, " virtual layers");
         made_.emplace_back(index_);
       }
       const u64 before = made_[layer].effort();
@@ -160,7 +159,7 @@ static void spread_layers(const ChannelGraph& g, u32 layers, ForwardingTable& ta
 
 void give_layers(const ChannelGraph& g, ForwardingTable& table) {
   const u64 pairs = u64{g.switches} * table.destinations();
-  g.claim(pairs, "the layers of " + std::to_string(pairs) + " routes");
+  g.claim(pairs, "the layers of ", pairs, " routes");
   table.layer_by = LayerBy::kSwitch;
   table.layer.assign(pairs, 0);
 }
@@ -202,13 +201,13 @@ std::vector<ParamSpec> layer_params() {
 void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable& table) {
   const u32 most = params.count("layers"), limit = most ? most : kMaxVcs;
   if (params.boolean("spread") && most == 0)
-    throw ConfigError("spread: engine " + table.engine +
+    throw ConfigError("spread: engine ", table.engine,
                       " needs the number of layers to spread over; set layers=2 or more, or spread=false");
   if (params.boolean("fewest")) save_layers(g, table);
   if (table.layers > limit)
-    throw ConfigError("layers: engine " + table.engine + " needs " + std::to_string(table.layers) +
-                      " virtual layers for this network, but may use " + std::to_string(limit) +
-                      "; raise layers (0 = the number that the engine needs, up to " + std::to_string(kMaxVcs) +
+    throw ConfigError("layers: engine ", table.engine, " needs ", table.layers,
+                      " virtual layers for this network, but may use ", limit,
+                      "; raise layers (0 = the number that the engine needs, up to ", kMaxVcs,
                       ") or take engine nue, which works with any number");
   if (params.boolean("spread") && table.layers < most) spread_layers(g, most, table);
   if (table.layers == 1) {

@@ -10,8 +10,7 @@ DependencyIndex::DependencyIndex(const ChannelGraph& g) : g_(g) {
 
 AcyclicLayer::AcyclicLayer(const DependencyIndex& index) : index_(&index) {
   const ChannelGraph& g = index.graph();
-  g.claim(index.size() * 8 + u64{g.channels} * 5,
-          "a virtual layer's dependencies between " + std::to_string(g.channels) + " channels");
+  g.claim(index.size() * 8 + u64{g.channels} * 5, "a virtual layer's dependencies between ", g.channels, " channels");
   count_.assign(index.size(), 0);
   refused_.assign(index.size(), 0);
   place_.resize(g.channels);

@@ -107,21 +107,18 @@ static void each_of_pair(const ChannelGraph& g, const ForwardingTable& table, u3
 static void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
   const std::string name = "flow " + std::to_string(number);
   for (const u32 t : {f.source, f.destination})
-    if (t >= g.terminals)
-      throw ConfigError(name + ": there is no terminal " + std::to_string(t) + "; they are 0 to " +
-                        std::to_string(g.terminals - 1));
-  if (f.source == f.destination)
-    throw ConfigError(name + ": terminal " + g.terminal_name(f.source) + " sends to itself");
+    if (t >= g.terminals) throw ConfigError(name, ": there is no terminal ", t, "; they are 0 to ", g.terminals - 1);
+  if (f.source == f.destination) throw ConfigError(name, ": terminal ", g.terminal_name(f.source), " sends to itself");
   if (!(f.weight > 0) || !std::isfinite(f.weight))
-    throw ConfigError(name + ": weight " + std::to_string(f.weight) + "; valid are finite numbers above 0");
+    throw ConfigError(name, ": weight ", std::to_string(f.weight), "; valid are finite numbers above 0");
 }
 
 static void check_order(const ChannelGraph& g, const u32* order, std::size_t number, std::vector<u8>& seen) {
   std::fill(seen.begin(), seen.end(), 0);
   for (u32 k = 0; k < g.terminals; k++)
     if (order[k] >= g.terminals || seen[order[k]]++)
-      throw ConfigError("orders: number " + std::to_string(number) + " does not contain each of the terminals 0 to " +
-                        std::to_string(g.terminals - 1) + " exactly once");
+      throw ConfigError("orders: number ", number, " does not contain each of the terminals 0 to ", g.terminals - 1,
+                        " exactly once");
 }
 
 double greatest(const std::vector<double>& loads) {
@@ -203,8 +200,8 @@ std::vector<double> bisection_bandwidth(const ChannelGraph& g, const ForwardingT
   const u32 half = g.terminals / 2, addresses = 1u << table.lmc;
   if (half == 0) throw ConfigError("effective bisection bandwidth: the network needs at least two terminals");
   if (orders.size() % g.terminals)
-    throw ConfigError("orders: " + std::to_string(orders.size()) +
-                      " entries are not a multiple of the number of terminals, " + std::to_string(g.terminals));
+    throw ConfigError("orders: ", orders.size(), " entries are not a multiple of the number of terminals, ",
+                      g.terminals);
   std::vector<u32> count(g.channels);  // [channels] number of routes, one per pair and address
   std::vector<u8> seen(g.terminals);
   std::vector<double> bandwidth;

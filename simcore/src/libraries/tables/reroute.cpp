@@ -8,8 +8,7 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
     : g_(g), table_(std::move(start)), demand_(demand), index_(g), load_(g.channels, 0) {
   const u32 destinations = table_.destinations();
   const std::size_t pairs = std::size_t{g.switches} * destinations;
-  g.claim(pairs * 12, "the traffic through " + std::to_string(g.switches) + " switches to " +
-                          std::to_string(destinations) + " destinations");
+  g.claim(pairs * 12, "the traffic through ", g.switches, " switches to ", destinations, " destinations");
   flow_.assign(pairs, 0);
   mask_.assign(pairs, 0);
   if (find_cycle(g, table_).empty())

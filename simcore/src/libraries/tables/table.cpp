@@ -19,9 +19,9 @@ static void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
                           " terminals",
                     there = std::to_string(g.switches) + " and " + std::to_string(g.terminals);
   if (table.switches != g.switches || table.terminals != g.terminals)
-    throw ConfigError(where(table) + "it belongs to another network: it has " + own + ", the topology has " + there);
+    throw ConfigError(where(table), "it belongs to another network: it has ", own, ", the topology has ", there);
   if (!table.fingerprint.empty() && table.fingerprint != g.fingerprint)
-    throw ConfigError(where(table) + "it was made for another network:\n  " + table.fingerprint + "\n  instead of\n  " +
+    throw ConfigError(where(table), "it was made for another network:\n  ", table.fingerprint, "\n  instead of\n  ",
                       g.fingerprint);
   const u64 entries = u64{table.switches} * table.destinations();
   const u64 rows = table.layer_by == LayerBy::kOne           ? 0
@@ -36,16 +36,13 @@ static void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
   const std::size_t turns = std::size_t{g.switches} * g.ports * g.ports * table.layers;
   if (!fits || table.layer.size() != rows * table.destinations() ||
       (table.lanes && (table.lane_ports != g.ports || table.lane.size() != turns)))
-    throw ConfigError(where(table) + "the sizes of its arrays do not match " + own + " with " +
-                      std::to_string(1u << table.lmc) + " addresses each and " + std::to_string(g.ports) +
-                      " ports per switch");
+    throw ConfigError(where(table), "the sizes of its arrays do not match ", own, " with ", 1u << table.lmc,
+                      " addresses each and ", g.ports, " ports per switch");
   if (table.layers < 1 || table.classes() > 64)
-    throw ConfigError(where(table) + std::to_string(table.classes()) + " layers; valid are 1 to 64");
+    throw ConfigError(where(table), table.classes(), " layers; valid are 1 to 64");
   const auto exist = [&](const char* what, const std::vector<u8>& values, u32 count) {
     for (const u8 x : values)
-      if (x >= count)
-        throw ConfigError(where(table) + what + " " + std::to_string(x) + " does not exist; valid are 0 to " +
-                          std::to_string(count - 1));
+      if (x >= count) throw ConfigError(where(table), what, " ", x, " does not exist; valid are 0 to ", count - 1);
   };
   exist("layer", table.layer, table.layers);
   if (table.lanes) exist("lane", table.lane, table.lanes);
@@ -58,17 +55,17 @@ static void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
       const std::size_t at = std::size_t{s} * table.destinations() + d;
       const std::string pair =
           where(table) + "the route from switch " + g.switch_name(s) + " to " + destination_name(g, table, d);
-      if (table.route_length(s, d) > g.switches) throw ConfigError(pair + " is longer than the number of switches");
+      if (table.route_length(s, d) > g.switches) throw ConfigError(pair, " is longer than the number of switches");
       u32 here = s;
       worked(1 + table.route_length(s, d));
       for (u64 k = table.route_first[at]; k < table.route_first[at + 1]; k++) {
         const u32 c = g.channel(here, table.route_port[k]);
         if (c == kNone)
-          throw ConfigError(pair + " takes port " + std::to_string(table.route_port[k]) + " of switch " +
-                            g.switch_name(here) + ", which leads to no other switch");
+          throw ConfigError(pair, " takes port ", table.route_port[k], " of switch ", g.switch_name(here),
+                            ", which leads to no other switch");
         here = g.to[c];
       }
-      if (here != g.terminal_switch[d >> table.lmc]) throw ConfigError(pair + " ends at switch " + g.switch_name(here));
+      if (here != g.terminal_switch[d >> table.lmc]) throw ConfigError(pair, " ends at switch ", g.switch_name(here));
     }
   }
 }
@@ -81,8 +78,8 @@ ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u3
   table.engine = engine;
   table.fingerprint = g.fingerprint;
   const u64 entries = u64{g.switches} * table.destinations();
-  g.claim(entries * sizeof(u16), "a forwarding table of " + std::to_string(g.switches) + " switches x " +
-                                     std::to_string(table.destinations()) + " destinations");
+  g.claim(entries * sizeof(u16), "a forwarding table of ", g.switches, " switches x ", table.destinations(),
+          " destinations");
   table.port.assign(entries, kNoPort);
   for (u32 d = 0; d < table.destinations(); d++) table.at(g.terminal_switch[d >> lmc], d) = g.terminal_port[d >> lmc];
   return table;
@@ -97,9 +94,9 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
   worked(g_.switches);
   depth[last] = 0;
   if (table.at(last, d) != g_.terminal_port[terminal])
-    throw ConfigError(where(table) + "switch " + g_.switch_name(last) + " sends " + destination_name(g_, table, d) +
-                      ", which is attached to its port " + std::to_string(g_.terminal_port[terminal]) + ", to " +
-                      (table.at(last, d) == kNoPort ? "no port" : "port " + std::to_string(table.at(last, d))));
+    throw ConfigError(where(table), "switch ", g_.switch_name(last), " sends ", destination_name(g_, table, d),
+                      ", which is attached to its port ", g_.terminal_port[terminal], ", to ",
+                      table.at(last, d) == kNoPort ? "no port" : "port " + std::to_string(table.at(last, d)));
   u32 deepest = 0;
   std::vector<u32>& path = order;  // reuses the memory of `order` until the sort below
   for (u32 from = 0; from < g_.switches; from++) {
@@ -109,13 +106,13 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
     while (depth[s] == kNone) {
       const u16 port = table.at(s, d);
       if (port == kNoPort)
-        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " has no port for " +
-                          destination_name(g_, table, d) +
-                          (s == from ? "" : ", although the route from switch " + g_.switch_name(from) + " passes it"));
+        throw ConfigError(where(table), "switch ", g_.switch_name(s), " has no port for ",
+                          destination_name(g_, table, d),
+                          s == from ? "" : ", although the route from switch " + g_.switch_name(from) + " passes it");
       const u32 c = g_.channel(s, port);
       if (c == kNone)
-        throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " sends " + destination_name(g_, table, d) +
-                          " to port " + std::to_string(port) + ", which leads to no other switch");
+        throw ConfigError(where(table), "switch ", g_.switch_name(s), " sends ", destination_name(g_, table, d),
+                          " to port ", port, ", which leads to no other switch");
       depth[s] = kVisiting;
       next[s] = c;
       path.push_back(s);
@@ -125,8 +122,8 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
       std::string loop;
       for (auto at = std::find(path.begin(), path.end(), s); at != path.end(); ++at)
         loop += g_.switch_name(*at) + " -> ";
-      throw ConfigError(where(table) + "packets for " + destination_name(g_, table, d) +
-                        " circulate in a loop: " + loop + g_.switch_name(s));
+      throw ConfigError(where(table), "packets for ", destination_name(g_, table, d), " circulate in a loop: ", loop,
+                        g_.switch_name(s));
     }
     u32 hops = depth[s];
     for (std::size_t k = path.size(); k-- > 0;) depth[path[k]] = ++hops;

@@ -166,7 +166,7 @@ void sort_addresses(const tables::ChannelGraph& g, Sweep& sweep) {
   const tables::ForwardingTable& table = *sweep.table;
   const u32 addresses = 1u << table.lmc;
   const std::size_t pairs = std::size_t{g.switches} * g.terminals;
-  claim_memory(pairs * 2, "routing.table", "the addresses of " + std::to_string(pairs) + " pairs");
+  claim_memory(pairs * 2, "routing.table", "the addresses of ", pairs, " pairs");
   sweep.nearest.assign(pairs, 0);
   sweep.farthest.assign(pairs, 0);
   for (u32 s = 0; s < g.switches; s++)
@@ -190,9 +190,8 @@ void pack_hops(const tables::ChannelGraph& g, Sweep& sweep) {
   if (table.lmc || table.source_routed() || table.lanes || table.layer_by == tables::LayerBy::kTerminal ||
       table.layers > kMaxVcs)
     return;
-  claim_memory(table.port.size() * sizeof(u16), "routing.table",
-               "a table of " + std::to_string(g.switches) + " switches x " + std::to_string(table.destinations()) +
-                   " destinations");
+  claim_memory(table.port.size() * sizeof(u16), "routing.table", "a table of ", g.switches, " switches x ",
+               table.destinations(), " destinations");
   sweep.hop.resize(table.port.size());
   for (u32 s = 0; s < g.switches; s++)
     for (u32 d = 0; d < table.destinations(); d++) {
@@ -212,12 +211,12 @@ std::shared_ptr<const tables::ForwardingTable> table_of(const Params& params, co
   }
   if (!params.text("file").empty())
     throw ConfigError(
-        "routing.table.file: '" + params.text("file") +
+        "routing.table.file: '", params.text("file"),
         "' cannot be read by the core; flitgym.simcore.Simulation reads the file and hands the table to the core");
   tables::EngineChoice choice{params.text("engine"), {}, net.given_demand, net.seed};
   if (!params.text("demand").empty() && !choice.demand)
     throw ConfigError(
-        "routing.table.demand: '" + params.text("demand") +
+        "routing.table.demand: '", params.text("demand"),
         "' cannot be read by the core; flitgym.simcore.Simulation reads it and hands the matrix to the core");
   for (const ParamSpec& p : tables::all_engine_params()) choice.values[p.key] = params.value(p.key);
   return std::make_shared<const tables::ForwardingTable>(tables::make_table("routing.table", choice, g));
@@ -229,24 +228,22 @@ std::shared_ptr<const Sweep> make_sweep(const Params& params, const Network& net
   sweep->table = table_of(params, net, g);
   const tables::ForwardingTable& table = *sweep->table;
   const bool changes = net.graphs.size() > 1, checks = !params.boolean("allow_cycles");
-  if (table.lmc > 3)
-    throw ConfigError("routing.table: 2^" + std::to_string(table.lmc) + " addresses per terminal; valid are up to 2^3");
+  if (table.lmc > 3) throw ConfigError("routing.table: 2^", table.lmc, " addresses per terminal; valid are up to 2^3");
   if (changes && (table.bubble || table.source_routed()))
-    throw ConfigError("routing.table: packets keep the whole route of engine " + table.engine +
+    throw ConfigError("routing.table: packets keep the whole route of engine ", table.engine,
                       ", or rely on bubble flow control, so they cannot change to another table when links fail "
                       "(failures.events); use another engine, such as dfsssp");
   if (std::vector<u32> place; checks || changes) {
     const auto cycle = find_cycle(g, table, changes ? &place : nullptr);
     if (checks && !cycle.empty())
-      throw ConfigError(
-          "routing.table: the table of engine " + table.engine +
-          " can deadlock: these channels wait for each other in a cycle: " + tables::cycle_name(g, cycle) +
-          "; use an engine with virtual layers (dfsssp, lash, nue), or set routing.allow_cycles=true to "
-          "run the table anyway");
+      throw ConfigError("routing.table: the table of engine ", table.engine,
+                        " can deadlock: these channels wait for each other in a cycle: ", tables::cycle_name(g, cycle),
+                        "; use an engine with virtual layers (dfsssp, lash, nue), or set routing.allow_cycles=true to "
+                        "run the table anyway");
     if (changes && cycle.empty()) {
       const u32 classes = table.classes();
       const u64 places = u64{net.router_ports} * classes;
-      claim_memory(places * sizeof(u32), "routing.table", "the order of " + std::to_string(places) + " channels");
+      claim_memory(places * sizeof(u32), "routing.table", "the order of ", places, " channels");
       sweep->place.assign(places, 0);
       for (u32 c = 0; c < g.channels; c++)
         std::copy_n(&place[std::size_t{c} * classes], classes,
@@ -279,12 +276,12 @@ RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
       rule.sweeps.push_back(make_sweep(params, net, g));
     } catch (const ConfigError& error) {
       if (present.down.empty()) throw;
-      throw ConfigError(std::string(error.what()) + " (with the links from " +
-                        to_string(Value{present.from * net.cycle_ns}) + " ns on, by failures.events)");
+      throw ConfigError(std::string(error.what()), " (with the links from ", present.from * net.cycle_ns,
+                        " ns on, by failures.events)");
     }
     const tables::ForwardingTable& table = *rule.sweeps.back()->table;
     if (table.lmc != rule.sweeps[0]->table->lmc)
-      throw ConfigError("routing.table: engine " + table.engine +
+      throw ConfigError("routing.table: engine ", table.engine,
                         " gives terminals another number of addresses when links fail (failures.events)");
     const tables::Lengths lengths = tables::route_lengths(g, table);
     facts.classes = std::max(facts.classes, table.classes());

@@ -17,11 +17,10 @@ std::vector<u32> given_roots(const std::string& engine, const Params& params, co
   std::vector<u32> roots = params.counts("roots");
   for (const u32 root : roots)
     if (root >= g.switches)
-      throw ConfigError("engine " + engine + ", roots: there is no switch " + std::to_string(root) +
-                        "; they are 0 to " + std::to_string(g.switches - 1));
+      throw ConfigError("engine ", engine, ", roots: there is no switch ", root, "; they are 0 to ", g.switches - 1);
   const std::string& names = params.text("root_names");
   if (!names.empty() && !roots.empty())
-    throw ConfigError("engine " + engine + ", root_names: roots are given as well; set only one of the two");
+    throw ConfigError("engine ", engine, ", root_names: roots are given as well; set only one of the two");
   if (names.empty()) return roots;
   std::vector<std::string> valid;
   for (u32 s = 0; s < g.switches; s++) valid.push_back(g.switch_name(s));
@@ -29,8 +28,8 @@ std::vector<u32> given_roots(const std::string& engine, const Params& params, co
     const std::string name(text::trimmed(std::string_view(part.begin(), part.end())));
     const auto found = std::find(valid.begin(), valid.end(), name);
     if (found == valid.end())
-      throw ConfigError("engine " + engine + ", root_names: there is no switch '" + name + "'" +
-                        did_you_mean(name, valid) + "; expected names of switches, separated by commas");
+      throw ConfigError("engine ", engine, ", root_names: there is no switch '", name, "'", did_you_mean(name, valid),
+                        "; expected names of switches, separated by commas");
     roots.push_back(static_cast<u32>(found - valid.begin()));
   }
   return roots;

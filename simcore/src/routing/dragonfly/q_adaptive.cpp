@@ -50,7 +50,7 @@ static u32 random_local_port(const Network& net, State& s, const Dragonfly& df, 
   const u32 own = router % df.a;
   for (u32 draws = 0; draws < 1000; draws++)
     if (const u32 to = rule.generator(s, router).next() % df.a; to != own) return df.p + to - (to > own);
-  throw CoreError("routing.q_adaptive: the memory 'xorshift' of router " + std::to_string(router) + " is damaged");
+  throw CoreError("routing.q_adaptive: the memory 'xorshift' of router ", router, " is damaged");
 }
 
 // Decision at the source router: the best port if it beats the minimal port by at least q_thld1 (relative).

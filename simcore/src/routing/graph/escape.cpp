@@ -12,7 +12,7 @@ std::vector<u32> places(const std::vector<u32>& rank) {
 
 UpDownHops up_down_hops(const Network& net, const Graph& g, const std::vector<u32>& place, const std::string& where) {
   const std::size_t n = net.routers;
-  claim_memory(4 * n * n, where, "the paths between " + std::to_string(n) + " routers");
+  claim_memory(4 * n * n, where, "the paths between ", n, " routers");
   UpDownHops hops{std::vector<u16>(n * n, kNoHops), std::vector<u16>(n * n, kNoHops)};
   std::vector<u32> order(n), queue;
   for (u32 r = 0; r < n; r++) order[place[r]] = r;
@@ -47,7 +47,7 @@ u32 Escape::ports(const Network& net, u32 router, u32 input, u32 to, u16 (&found
   u32 n = 0;
   each_port(net, links, place, hops, router, to, came_down, [&](u32 k) { found[n++] = static_cast<u16>(k); });
   if (n == 0)  // only a restored snapshot can hold such a packet
-    throw CoreError("routing." + net.routing_name + ": a packet at router " + net.router_name(router) + " has no path");
+    throw CoreError("routing.", net.routing_name, ": a packet at router ", net.router_name(router), " has no path");
   return n;
 }
 
@@ -79,10 +79,10 @@ Escape make_escape(const Network& net, const std::string& where) {
   for (u32 r = 0; r < net.routers; r++)
     each_link(net, whole, r, [&](u32) {
       if (rank[r] == kNone)
-        throw ConfigError(where +
-                          ": links that never fail must connect all routers, for packets that lose "
-                          "their path, but they do not connect router " +
-                          net.router_name(r) + " to router " + net.router_name(root));
+        throw ConfigError(where,
+                          ": links that never fail must connect all routers, for packets that lose their path, but "
+                          "they do not connect router ",
+                          net.router_name(r), " to router ", net.router_name(root));
     });
   escape.place = places(rank);
   escape.hops = up_down_hops(net, links, escape.place, where);

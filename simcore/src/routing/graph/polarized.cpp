@@ -83,9 +83,8 @@ static RoutingFacts setup(const Params& params, Network& net, Polarized::Rule& r
   const u32 diameter = longest_path(net);
   const i64 wanted = params.integer("path_hops");
   if (wanted >= 0 && wanted < diameter)
-    throw ConfigError("routing.polarized.path_hops: " + std::to_string(wanted) + " is below the diameter " +
-                      std::to_string(diameter) + " of the network; use at least " + std::to_string(diameter) +
-                      ", or -1 for the default");
+    throw ConfigError("routing.polarized.path_hops: ", wanted, " is below the diameter ", diameter,
+                      " of the network; use at least ", diameter, ", or -1 for the default");
   rule.budget = wanted >= 0 ? static_cast<u32>(wanted) : std::min(2 * diameter, 4 * std::max(1u, diameter) - 3);
   const u32 hops = hops_in_all(net, rule.budget > diameter ? rule.budget - diameter : 0);
   return {.classes = hops, .max_hops = hops};

@@ -16,8 +16,7 @@ SourcePaths build_source_paths(const Network& net, u32 most, u32 most_minimal) {
   std::vector<PathList> table;
   const bool keep = pairs <= kMostPairs;
   if (keep) {
-    claim_memory(pairs * sizeof(PathList), "routing." + net.routing_name,
-                 "the paths of " + std::to_string(net.routers) + " routers");
+    claim_memory(pairs * sizeof(PathList), "routing." + net.routing_name, "the paths of ", net.routers, " routers");
     table.resize(pairs);
   }
   u32 largest = 0;
@@ -33,9 +32,9 @@ SourcePaths build_source_paths(const Network& net, u32 most, u32 most_minimal) {
   u32 links = 0;
   for (u32 port = 0; port < net.router_ports; port++) links += net.is_link(port) && net.graphs[0]->usable(port);
   if (largest < 2 || links / 2 < net.routers)
-    throw ConfigError("routing." + net.routing_name + ": topology '" + net.topology_name +
-                      "' has one path between any two routers" +
-                      (links / 2 < net.routers ? "" : ", with most_paths=" + std::to_string(most)) +
+    throw ConfigError("routing.", net.routing_name, ": topology '", net.topology_name,
+                      "' has one path between any two routers",
+                      links / 2 < net.routers ? "" : ", with most_paths=" + std::to_string(most),
                       ", so a source has no choice; use a topology with several paths, or routing=minimal");
   paths.table = std::move(table);
   return paths;

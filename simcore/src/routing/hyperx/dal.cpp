@@ -110,8 +110,8 @@ static RoutingFacts setup(const Params& params, Network& net, Dal::Rule& rule) {
   const u32 dimensions = as_hyperx(net).dimensions;
   if (dimensions > 16)
     throw ConfigError(
-        "routing.dal: a packet remembers its deroutes in at most 16 dimensions, but topology.hyperx.widths has " +
-        std::to_string(dimensions));
+        "routing.dal: a packet remembers its deroutes in at most 16 dimensions, but topology.hyperx.widths has ",
+        dimensions);
   rule.derouted = declare<u16>(net, {.name = "derouted",
                                      .meaning = "bit per dimension in which the packet has been derouted",
                                      .per = Per::kPacket,

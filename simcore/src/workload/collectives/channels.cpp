@@ -28,9 +28,8 @@ u32 chunk_count(u64 bytes, u64 chunk_bytes) {
   if (chunk_bytes == 0 || bytes <= chunk_bytes) return 1;
   const u64 count = (bytes + chunk_bytes - 1) / chunk_bytes;
   if (count > kMost)
-    throw ConfigError("chunk_bytes: " + std::to_string(chunk_bytes) + " B cut a message of " + std::to_string(bytes) +
-                      " B into " + std::to_string(count) + " chunks, at most " + std::to_string(kMost) +
-                      " are possible; use larger chunks");
+    throw ConfigError("chunk_bytes: ", chunk_bytes, " B cut a message of ", bytes, " B into ", count,
+                      " chunks, at most ", kMost, " are possible; use larger chunks");
   return static_cast<u32>(count);
 }
 

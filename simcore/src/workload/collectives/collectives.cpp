@@ -9,8 +9,7 @@ template <class Enum>
 static Enum named(const std::string& what, const std::string& text, const std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); k++)
     if (names[k] == text) return static_cast<Enum>(k);
-  throw ConfigError(what + ": unknown value '" + text + "'" + did_you_mean(text, names) +
-                    "; valid values: " + join(names));
+  throw ConfigError(what, ": unknown value '", text, "'", did_you_mean(text, names), "; valid values: ", join(names));
 }
 
 // Sends whole messages along trees: up for a reduce, down for a bcast.
@@ -113,8 +112,8 @@ std::string algorithms_of(Collective collective) {
 
 void check_algorithm(const std::string& where, Collective collective, Algorithm algorithm) {
   if (const auto& all = algorithms(collective); std::find(all.begin(), all.end(), algorithm) == all.end())
-    throw ConfigError(where + ": '" + name(algorithm) + "' does not exist for " + name(collective) +
-                      "; valid values: " + algorithms_of(collective) + ", auto");
+    throw ConfigError(where, ": '", name(algorithm), "' does not exist for ", name(collective),
+                      "; valid values: ", algorithms_of(collective), ", auto");
 }
 
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
@@ -189,9 +188,8 @@ void collective(Script& script, const Communicator& comm, Collective which, u64 
   const u32 channels = comm.size() > 1 ? pipelining.channels : 1;
   if (channels <= 1) return one_channel(script, comm, which, bytes, algorithm, tag, {pipelining.chunk_bytes, 1}, 0);
   if (channels > kMostChannels || u64{2} * comm.size() * channels > kCollectiveTags)
-    throw ConfigError("channels: " + std::to_string(channels) + " channels of " + std::to_string(comm.size()) +
-                      " ranks exceed " + std::to_string(kMostChannels) + " channels, or " +
-                      std::to_string(kCollectiveTags) + " tags; use fewer channels");
+    throw ConfigError("channels: ", channels, " channels of ", comm.size(), " ranks exceed ", kMostChannels,
+                      " channels, or ", kCollectiveTags, " tags; use fewer channels");
   std::vector<Script> strands;
   for (u32 channel = 0; channel < channels; channel++) {
     strands.push_back(script.strand());

@@ -9,8 +9,8 @@ namespace flitgym::workload::collectives {
 
 u32 nodes_of(const Communicator& comm) {
   if (comm.ranks_per_node == 0 || comm.size() % comm.ranks_per_node != 0)
-    throw ConfigError("ranks_per_node: " + std::to_string(comm.size()) + " ranks do not make up whole nodes of " +
-                      std::to_string(comm.ranks_per_node) + " ranks; use a divisor of " + std::to_string(comm.size()));
+    throw ConfigError("ranks_per_node: ", comm.size(), " ranks do not make up whole nodes of ", comm.ranks_per_node,
+                      " ranks; use a divisor of ", comm.size());
   return comm.size() / comm.ranks_per_node;
 }
 

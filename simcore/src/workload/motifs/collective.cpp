@@ -80,9 +80,8 @@ std::shared_ptr<const Program> build(const Params& given, u32 ranks, double scal
   program->pipelining = {static_cast<u64>(given.integer("chunk_bytes")), given.count("channels")};
   program->ranks_per_node = given.count("ranks_per_node");
   if (program->ranks % program->ranks_per_node != 0)
-    throw ConfigError("motif.collective.ranks_per_node: " + std::to_string(program->ranks) +
-                      " ranks do not make up whole nodes of " + std::to_string(program->ranks_per_node) +
-                      " ranks; use a divisor of " + std::to_string(program->ranks));
+    throw ConfigError("motif.collective.ranks_per_node: ", program->ranks, " ranks do not make up whole nodes of ",
+                      program->ranks_per_node, " ranks; use a divisor of ", program->ranks);
   return program;
 }
 

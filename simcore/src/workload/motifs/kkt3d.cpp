@@ -117,8 +117,7 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   Columns columns(params.count("n"));
   const u64 rows = columns.rows(), all = program->ranks;
   if (all > rows)
-    throw ConfigError("motif.kkt3d.n: the matrix has " + std::to_string(rows) + " rows, fewer than the " +
-                      std::to_string(all) + " ranks; increase n");
+    throw ConfigError("motif.kkt3d.n: the matrix has ", rows, " rows, fewer than the ", all, " ranks; increase n");
   // The first rows % ranks ranks have one row more.
   const u64 each = rows / all, more = rows % all;
   const auto begin = [&](u64 rank) { return rank * each + std::min(rank, more); };

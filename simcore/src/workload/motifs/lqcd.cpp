@@ -68,8 +68,8 @@ std::vector<u32> hyper_prime(u32 ranks, std::vector<u32> sites) {
     for (u32 d = 0; d < 4; d++)
       if (sites[d] == most && (best == kNone || (cuts[d] > 1 && cuts[best] == 1))) best = d;
     if (best == kNone)
-      throw ConfigError("motif.lqcd.lattice: no remaining dimension is divisible by the factor " +
-                        std::to_string(prime) + " of " + std::to_string(ranks) + " ranks");
+      throw ConfigError("motif.lqcd.lattice: no remaining dimension is divisible by the factor ", prime, " of ", ranks,
+                        " ranks");
     sites[best] /= prime;
     cuts[best] *= prime;
   }
@@ -80,12 +80,12 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   auto program = on_grid<Lqcd>("lqcd", params, ranks, scale, 528, 4, nullptr);
   program->local = params.counts("lattice");
   if (program->local.size() != 4)
-    throw ConfigError("motif.lqcd.lattice: expected four sizes, got " + std::to_string(program->local.size()));
+    throw ConfigError("motif.lqcd.lattice: expected four sizes, got ", program->local.size());
   if (program->grid.sizes.empty()) program->grid.sizes = hyper_prime(program->ranks, program->local);
   for (u32 d = 0; d < 4; d++) {
     if (program->local[d] % program->grid.sizes[d] != 0)
-      throw ConfigError("motif.lqcd.grid: " + std::to_string(program->grid.sizes[d]) + " does not divide the " +
-                        std::to_string(program->local[d]) + " sites of the lattice in dimension " + std::to_string(d));
+      throw ConfigError("motif.lqcd.grid: ", program->grid.sizes[d], " does not divide the ", program->local[d],
+                        " sites of the lattice in dimension ", d);
     program->local[d] /= program->grid.sizes[d];
   }
   return program;

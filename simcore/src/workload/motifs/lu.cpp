@@ -19,8 +19,7 @@ struct Lu : GridLoop {
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
   auto program = on_grid<Lu>("lu", params, ranks, scale, 528, 2, near_square);
   const u32 nz = params.count("nz"), block = params.count("nzblock");
-  if (nz % block != 0)
-    throw ConfigError("motif.lu.nzblock: " + std::to_string(block) + " does not divide nz = " + std::to_string(nz));
+  if (nz % block != 0) throw ConfigError("motif.lu.nzblock: ", block, " does not divide nz = ", nz);
   program->steps = nz / block;
   program->x_bytes = u64{params.count("nx")} * block;  // the motif counts bytes, not doubles
   program->y_bytes = u64{params.count("ny")} * block;

@@ -79,11 +79,9 @@ ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ra
     product = std::min<u64>(product * grid.sizes[d], u64{1} << 40);  // larger products are refused in any case
   }
   if (grid.sizes.size() != dimensions)
-    throw ConfigError(name + " has " + std::to_string(grid.sizes.size()) + " dimensions; expected " +
-                      std::to_string(dimensions));
+    throw ConfigError(name, " has ", grid.sizes.size(), " dimensions; expected ", dimensions);
   if (ranks == 0 && product < (1 << 24)) ranks = static_cast<u32>(product);
-  if (product != ranks)
-    throw ConfigError(name + " = " + std::to_string(product) + ", but the number of ranks is " + std::to_string(ranks));
+  if (product != ranks) throw ConfigError(name, " = ", product, ", but the number of ranks is ", ranks);
   return grid;
 }
 

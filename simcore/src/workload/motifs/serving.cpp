@@ -93,8 +93,9 @@ struct Serving : Program {
   }
 };
 
-[[noreturn]] void refuse(const std::string& key, const std::string& why) {
-  throw ConfigError("motif.serving." + key + ": " + why);
+template <class... Parts>
+[[noreturn]] void refuse(const std::string& key, const Parts&... why) {
+  throw ConfigError("motif.serving.", key, ": ", why...);
 }
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
@@ -105,10 +106,8 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   s.ranks = ranks ? ranks : 1 + 4 * s.tensor;
   const u32 instances = (s.ranks - 1) / s.tensor;
   if ((s.ranks - 1) % s.tensor != 0)
-    refuse("tensor", std::to_string(s.ranks) + " ranks are not a front end and instances of " +
-                         std::to_string(s.tensor) + " ranks");
-  if (s.model.heads % s.tensor != 0)
-    refuse("tensor", std::to_string(s.tensor) + " does not divide the " + std::to_string(s.model.heads) + " heads");
+    refuse("tensor", s.ranks, " ranks are not a front end and instances of ", s.tensor, " ranks");
+  if (s.model.heads % s.tensor != 0) refuse("tensor", s.tensor, " does not divide the ", s.model.heads, " heads");
   s.prefill = static_cast<u32>(std::lround(params.real("prefill_share") * instances));
   s.prefill = instances < 2 ? instances : std::clamp(s.prefill, 1u, instances - 1);
   s.decode = instances - s.prefill;

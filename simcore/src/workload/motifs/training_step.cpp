@@ -205,14 +205,13 @@ struct TrainingStep : Program {
   std::vector<Stage> stages_;
 };
 
-[[noreturn]] void refuse(const std::string& key, const std::string& what) {
-  throw ConfigError("motif.training_step." + key + ": " + what);
+template <class... Parts>
+[[noreturn]] void refuse(const std::string& key, const Parts&... what) {
+  throw ConfigError("motif.training_step.", key, ": ", what...);
 }
-std::string text(u64 number) { return std::to_string(number); }
 
 void divides(const std::string& key, u32 parts, u32 whole, const std::string& what) {
-  if (whole % parts != 0)
-    refuse(key, text(parts) + " does not divide the " + text(whole) + " " + what + "; use a divisor");
+  if (whole % parts != 0) refuse(key, parts, " does not divide the ", whole, " ", what, "; use a divisor");
 }
 
 // Values that are 0 are those of the published model.
@@ -229,8 +228,8 @@ Model model_of(const Params& params) {
   given({{"kv_heads", &m.kv_heads}, {"intermediate", &m.intermediate}, {"sequence", &m.sequence}});
   given({{"vocabulary", &m.vocabulary}, {"experts", &m.experts}, {"top_k", &m.top_k}});
   divides("heads", m.heads, m.hidden, "values of hidden");
-  if (m.kv_heads > m.heads) refuse("kv_heads", text(m.kv_heads) + " exceeds the " + text(m.heads) + " heads");
-  if (m.top_k > m.experts) refuse("top_k", text(m.top_k) + " exceeds the " + text(m.experts) + " experts");
+  if (m.kv_heads > m.heads) refuse("kv_heads", m.kv_heads, " exceeds the ", m.heads, " heads");
+  if (m.top_k > m.experts) refuse("top_k", m.top_k, " exceeds the ", m.experts, " experts");
   return m;
 }
 
@@ -245,8 +244,8 @@ void check_sizes(const Settings& s) {
   if (8.0 * s.micro_batch * m.sequence * m.hidden * m.top_k > kMostValues)
     refuse("micro_batch", "the activations of a micro-batch exceed 10^15 bytes; use a smaller micro_batch or sequence");
   if (u64{s.micro_batches} * m.layers > kMostPasses)
-    refuse("micro_batches", text(s.micro_batches) + " micro-batches of " + text(m.layers) + " layers exceed " +
-                                text(kMostPasses) + " passes; use fewer micro-batches");
+    refuse("micro_batches", s.micro_batches, " micro-batches of ", m.layers, " layers exceed ", kMostPasses,
+           " passes; use fewer micro-batches");
 }
 
 void check(const Settings& s) {
@@ -254,13 +253,13 @@ void check(const Settings& s) {
   divides("tensor", s.tensor, s.model.hidden, "values of hidden");
   divides("tensor", s.tensor, s.model.heads, "heads");
   if (s.model.layers % (s.pipeline * s.virtual_stages) != 0)
-    refuse("pipeline", text(s.pipeline) + " stages with " + text(s.virtual_stages) +
-                           " virtual stages do not divide the " + text(s.model.layers) + " layers");
+    refuse("pipeline", s.pipeline, " stages with ", s.virtual_stages, " virtual stages do not divide the ",
+           s.model.layers, " layers");
   if (s.virtual_stages > 1 && (s.pipeline == 1 || s.micro_batches % s.pipeline != 0))
     refuse("virtual_stages",
-           "the interleaved schedule needs pipeline > 1 and a number of micro_batches that is a "
-           "multiple of pipeline; got pipeline=" +
-               text(s.pipeline) + ", micro_batches=" + text(s.micro_batches));
+           "the interleaved schedule needs pipeline > 1 and a number of micro_batches that is a multiple of pipeline; "
+           "got pipeline=",
+           s.pipeline, ", micro_batches=", s.micro_batches);
   if (s.zero >= 2 && s.pipeline > 1)
     refuse("zero",
            "ZeRO-2 and 3 do not work with a pipeline, because every micro-batch would reduce its gradients; "
@@ -282,11 +281,9 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   s.virtual_stages = params.count("virtual_stages");
   const u64 replica = u64{s.tensor} * s.pipeline;
   const u64 fewest = replica * s.expert;
-  if (fewest > kMostRanks)
-    refuse("tensor", "tensor x pipeline x expert = " + text(fewest) + " exceeds " + text(kMostRanks) + " ranks");
+  if (fewest > kMostRanks) refuse("tensor", "tensor x pipeline x expert = ", fewest, " exceeds ", kMostRanks, " ranks");
   if (ranks == 0) ranks = static_cast<u32>(fewest * std::max<u64>(1, 16 / fewest));
-  if (ranks % replica != 0)
-    refuse("tensor", "tensor x pipeline = " + text(replica) + " does not divide the " + text(ranks) + " ranks");
+  if (ranks % replica != 0) refuse("tensor", "tensor x pipeline = ", replica, " does not divide the ", ranks, " ranks");
   s.data = static_cast<u32>(ranks / replica);
   s.sequence_parallel = params.boolean("sequence_parallel") && s.tensor > 1;
   s.zero = params.count("zero");

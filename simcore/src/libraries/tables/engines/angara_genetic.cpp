@@ -105,8 +105,8 @@ class Population {
         mutation_(params.real("mutation")), patience_(params.count("patience")), seed_(params.seed("seed")) {}
 
   Chromosome best() {
-    claim_memory(genes_.genes.size() * sizeof(u16) * 2 * size_, "routing.table.population",
-                 std::to_string(2 * size_) + " tables of " + std::to_string(genes_.genes.size()) + " genes");
+    claim_memory(genes_.genes.size() * sizeof(u16) * 2 * size_, "routing.table.population", 2 * size_, " tables of ",
+                 genes_.genes.size(), " genes");
     for (u32 k = 0; k < size_; k++) all_.push_back(random());
     order();
     for (u32 idle = 0; idle < patience_ && !genes_.genes.empty();) {

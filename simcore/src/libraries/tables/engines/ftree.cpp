@@ -192,7 +192,7 @@ class FatTreeTables {
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
   const std::optional<Levels> levels = find_levels("ftree", params, g);
   if (!levels)
-    throw ConfigError("engine ftree: topology '" + g.topology_name +
+    throw ConfigError("engine ftree: topology '", g.topology_name,
                       "' has no levels: some channel joins switches whose distances to the nearest terminal do not "
                       "differ by one; set roots to the switches of the top level, or take engine up_down");
   u32 leaf = kNone, other = kNone;
@@ -202,17 +202,16 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
     else if (levels->rank[s] != levels->rank[leaf]) other = s;
   }
   if (other != kNone)
-    throw ConfigError("engine ftree: terminals are attached at different levels: to switch " + g.switch_name(leaf) +
-                      ", " + std::to_string(levels->rank[leaf]) + " below the top, and to switch " +
-                      g.switch_name(other) + ", " + std::to_string(levels->rank[other]) +
-                      " below it; take engine up_down");
+    throw ConfigError("engine ftree: terminals are attached at different levels: to switch ", g.switch_name(leaf), ", ",
+                      levels->rank[leaf], " below the top, and to switch ", g.switch_name(other), ", ",
+                      levels->rank[other], " below it; take engine up_down");
   ForwardingTable table = empty_table(g, "ftree");
   FatTreeTables(g, levels->rank, levels->rank[leaf], table).route_all();
   for (u32 s = 0; s < g.switches; s++)
     for (u32 t = 0; g.terminals_at(s) && t < g.terminals; t++)
       if (table.at(s, t) == kNoPort)
-        throw ConfigError("engine ftree: no path goes up and then down from switch " + g.switch_name(s) +
-                          " to terminal " + g.terminal_name(t) + "; take engine up_down");
+        throw ConfigError("engine ftree: no path goes up and then down from switch ", g.switch_name(s), " to terminal ",
+                          g.terminal_name(t), "; take engine up_down");
   return table;
 }
 

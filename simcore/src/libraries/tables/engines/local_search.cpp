@@ -123,7 +123,7 @@ class Search {
     const std::size_t more = change.gained.size() - change.lost.size();
     const u32 last = g_.terminal_switch[change.d];
     if (hops_[last].empty()) {
-      g_.claim(u64{g_.switches} * 4, "hops to switch " + g_.switch_name(last));
+      g_.claim(u64{g_.switches} * 4, "hops to switch ", g_.switch_name(last));
       hops_[last] = hops_to(g_, last);
     }
     std::vector<std::pair<u32, std::size_t>> open;  // switches whose routes move, and their new lengths
@@ -221,8 +221,8 @@ class FewerConflicts final : public Search {
  public:
   FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
     const u32 destinations = routes.table().destinations();
-    g.claim(u64{g.channels} * g.switches * 4, "the loads of " + std::to_string(g.channels) + " channels by " +
-                                                  std::to_string(g.switches) + " source switches");
+    g.claim(u64{g.channels} * g.switches * 4, "the loads of ", g.channels, " channels by ", g.switches,
+            " source switches");
     from_.assign(std::size_t{g.channels} * g.switches, 0);
     highest_ = greatest(routes.loads());
     for (u32 d = 0; d < destinations; d++)
@@ -318,7 +318,7 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   std::erase(valid, "local_search");
   const auto found = registry<EngineSpec>().find(choice.name);
   if (choice.name == "local_search")
-    throw ConfigError("routing.table.start: local_search needs the table of another engine; valid names: " +
+    throw ConfigError("routing.table.start: local_search needs the table of another engine; valid names: ",
                       join(valid));
   for (const ParamSpec& p : all_engine_params())
     if (std::none_of(own_params().begin(), own_params().end(), [&](const ParamSpec& own) { return own.key == p.key; }))
@@ -327,8 +327,8 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
     choice.demand = std::make_shared<const Demand>(demand);
   ForwardingTable table = make_table("routing.table", choice, g, "start");
   if (table.source_routed() || table.lanes)
-    throw ConfigError("routing.table.start: the table of " + choice.name +
-                      (table.lanes ? " changes lanes along the route" : " is source-routed") +
+    throw ConfigError("routing.table.start: the table of ", choice.name,
+                      table.lanes ? " changes lanes along the route" : " is source-routed",
                       "; local_search needs a table of next hops whose routes keep their layer");
   return table;
 }

@@ -21,8 +21,8 @@ const HyperX& even_plane(const ChannelGraph& g) {
   std::string sizes;
   for (const u32 width : box.widths) sizes += (sizes.empty() ? "" : " x ") + std::to_string(width);
   if (box.dimensions != 2 || box.widths[0] % 2 || box.widths[1] % 2)
-    throw ConfigError("routing.table.engine: parx needs a two-dimensional HyperX of even sizes, e.g. " + box.key +
-                      "=[12,8]; the network is " + sizes);
+    throw ConfigError("routing.table.engine: parx needs a two-dimensional HyperX of even sizes, e.g. ", box.key,
+                      "=[12,8]; the network is ", sizes);
   return box;
 }
 

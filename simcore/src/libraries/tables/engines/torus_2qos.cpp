@@ -28,8 +28,8 @@ class TorusTables {
     for (u32 k = 0; k < torus_.dimensions; k++)
       if (torus_.ring[k] && torus_.widths[k] > 4) bit_[k] = bits_++;
     if (bits_ > kMostBits)
-      throw ConfigError("engine torus_2qos: " + std::to_string(bits_) +
-                        " rings have more than four switches; valid are at most " + std::to_string(kMostBits));
+      throw ConfigError("engine torus_2qos: ", bits_, " rings have more than four switches; valid are at most ",
+                        kMostBits);
     free_[0].assign(std::size_t{g.switches} * torus_.dimensions, 0);
     free_[1] = free_[0];
     for (u32 k = 0; k < torus_.dimensions; k++)
@@ -95,9 +95,9 @@ class TorusTables {
     if (!open(up)) up = !up;
     if (!open(up)) {
       if (g_.terminals_at(s) == 0) return;  // a missing entry is an error only if a route needs it
-      throw ConfigError("engine torus_2qos: dimension " + std::to_string(k) + " has no path from switch " +
-                        g_.switch_name(s) + " to coordinate " + std::to_string(b) + ", on the route to switch " +
-                        g_.switch_name(to) + ": failures split its " + (torus_.ring[k] ? "ring" : "line") +
+      throw ConfigError("engine torus_2qos: dimension ", k, " has no path from switch ", g_.switch_name(s),
+                        " to coordinate ", b, ", on the route to switch ", g_.switch_name(to), ": failures split its ",
+                        torus_.ring[k] ? "ring" : "line",
                         " into pieces; take an engine for any graph, such as up_down or dfsssp");
     }
     const u32 first = torus_.first_port(k, up);
@@ -109,7 +109,7 @@ class TorusTables {
     table.layers = 1u << bits_;
     table.layer_by = LayerBy::kSwitch;
     const u64 pairs = u64{g_.switches} * g_.terminals, lanes = u64{g_.switches} * g_.ports * g_.ports * table.layers;
-    g_.claim(pairs + lanes, "the layers of torus_2qos between " + std::to_string(g_.switches) + " switches");
+    g_.claim(pairs + lanes, "the layers of torus_2qos between ", g_.switches, " switches");
     table.layer.assign(pairs, 0);
     for (u32 s = 0; s < g_.switches; s++)
       for (u32 t = 0; t < g_.terminals; t++, worked(torus_.dimensions)) {

@@ -14,8 +14,8 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
   const std::optional<Levels> levels = find_levels("up_down", params, g);
   if (levels && up_down_table(g, levels->rank, table, from, to)) return table;
   if (levels && levels->of_roots)
-    throw ConfigError("engine up_down, roots: no path goes up and then down from switch " + g.switch_name(from) +
-                      " to switch " + g.switch_name(to) +
+    throw ConfigError("engine up_down, roots: no path goes up and then down from switch ", g.switch_name(from),
+                      " to switch ", g.switch_name(to),
                       ", because no root is above both; give a single root, or none to let the engine find them");
   // With a single root, every switch reaches every other switch.
   std::vector<std::vector<u32>> ranks;
