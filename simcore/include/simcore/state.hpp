@@ -233,6 +233,10 @@ static_assert(sizeof(OpenDecision) == 48);
 // Threads must not share a cache line.
 struct alignas(64) Partition {
   FLITGYM_PARTITION(FLITGYM_DECLARE)
+  template <class Visit>
+  void each_lines(Visit&& visit) {
+    visit(flit_lines), visit(credit_lines), visit(feedback_lines);
+  }
 };
 
 // The hosts of a partition's terminals: their events, operations and messages, and sums. Empty without a workload.

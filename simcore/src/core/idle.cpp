@@ -33,11 +33,8 @@ void skip_idle(const Network& net, State& s, Cycle until) {
   const bool window_begins = (next - 1) / net.lookahead * net.lookahead >= now;
   if (net.partitions() > 1 && window_begins) provide_packets(net, s);
   for (u32 k = 0; k < net.partitions(); k++) {
-    Partition& part = partition(s, k);
-    part.flit_lines.close(now, next);
-    part.credit_lines.close(now, next);
-    part.feedback_lines.close(now, next);
-    part.totals.now = next;
+    partition(s, k).each_lines([&](auto& lines) { lines.close(now, next); });
+    partition(s, k).totals.now = next;
   }
 }
 

@@ -272,10 +272,7 @@ void forget_sent(const Network& net, State& s) {
     }
   };
   for (u32 k = 0; k < net.partitions(); k++) {
-    Partition& part = partition(s, k);
-    forget(part.flit_lines);
-    forget(part.credit_lines);
-    forget(part.feedback_lines);
+    partition(s, k).each_lines(forget);
     if (net.control) s.acknowledgements[k].sent.clear();
   }
 }

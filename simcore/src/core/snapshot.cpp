@@ -268,11 +268,8 @@ void Simulation::restore(const std::string& bytes) {
     throw ConfigError(std::string("restore(): the snapshot is inconsistent: "), error.what());
   }
   tables_.check_all(*network_, fresh);
-  for (u32 k = 0; k < network_->partitions(); k++) {
-    forget_delivered(partition(fresh, k).flit_lines);
-    forget_delivered(partition(fresh, k).credit_lines);
-    forget_delivered(partition(fresh, k).feedback_lines);
-  }
+  for (u32 k = 0; k < network_->partitions(); k++)
+    partition(fresh, k).each_lines([](auto& lines) { forget_delivered(lines); });
 
   broken_ = "restore() was interrupted";
   workspace_.at_hosts = workspace_.at_routing = false;

@@ -59,9 +59,7 @@ static void check(const Frame& f) {
 static void finish(Frame& f, const Batch& b, u32 begin, u32 end) {
   apply_routes(f, b, begin, end);
   switch_allocation(f);
-  f.part.flit_lines.close(f.now);
-  f.part.credit_lines.close(f.now);
-  f.part.feedback_lines.close(f.now);
+  f.part.each_lines([&](auto& lines) { lines.close(f.now); });
   f.part.totals.now++;
 }
 

@@ -24,31 +24,31 @@ struct GroupShift : ComponentData {
   }
 };
 // Reads the parameter `shift`. `note` is for messages.
-void take_shift(const std::string& pattern, const Params& params, const Network& net, u32 groups,
-                const std::string& note, GroupShift& data) {
-  data.shift = params.count("shift");
-  data.groups = groups;
-  data.per_group = terminals_per_group(net, groups);
-  if (data.per_group == 0)
+std::shared_ptr<GroupShift> take_shift(const std::string& pattern, const Params& params, const Network& net, u32 groups,
+                                       const std::string& note) {
+  auto data = std::make_shared<GroupShift>();
+  data->shift = params.count("shift");
+  data->groups = groups;
+  data->per_group = terminals_per_group(net, groups);
+  if (data->per_group == 0)
     throw ConfigError("traffic.", pattern, ": needs at least two groups of equal size with consecutive terminals", note,
                       "; topology '", net.topology_name, "' has ", groups, " groups for ", net.terminals, " terminals",
                       net.damaged ? " after the failures" : "");
-  if (data.shift % groups == 0)
-    throw ConfigError("traffic.", pattern, ".shift: ", data.shift, " is a multiple of the ", groups,
+  if (data->shift % groups == 0)
+    throw ConfigError("traffic.", pattern, ".shift: ", data->shift, " is a multiple of the ", groups,
                       " groups, so no packet would leave its own group");
-}
-
-std::shared_ptr<const ComponentData> set_up_adversarial(const Params& params, const Network& net) {
-  auto data = std::make_shared<GroupShift>();
-  take_shift("adversarial", params, net, net.groups, "", *data);
   return data;
 }
 
+std::shared_ptr<const ComponentData> set_up_adversarial(const Params& params, const Network& net) {
+  return take_shift("adversarial", params, net, net.groups, "");
+}
+
 std::shared_ptr<const ComponentData> set_up_mixed(const Params& params, const Network& net) {
-  auto data = std::make_shared<GroupShift>();
-  data->part = params.real("adversarial_part");
   // Without groups, the terminals of each router form a group.
-  take_shift("mixed", params, net, net.groups > 1 ? net.groups : net.routers, " (without groups, routers)", *data);
+  const u32 groups = net.groups > 1 ? net.groups : net.routers;
+  auto data = take_shift("mixed", params, net, groups, " (without groups, routers)");
+  data->part = params.real("adversarial_part");
   return data;
 }
 
