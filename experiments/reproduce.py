@@ -118,7 +118,7 @@ def _further(
                     "another name: {name: ..., ...}"
                 )
             played = plan(place, config.preset, directory, policy)
-            prepare(played[0].config)
+            prepare(played[0].plain)
             found += [(run, policy.name) for run in played]
     except WRONG as error:
         raise CommandError(explain(error)) from None
