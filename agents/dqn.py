@@ -32,9 +32,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from ..configs.errors import unknown
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
+from ..simcore._words import unknown
 from .learning.bounds import LEARNING, ROLLOUTS, check
 from .learning.learner import Learner, follow
 from .learning.replay import Replay

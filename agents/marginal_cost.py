@@ -30,10 +30,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..configs.errors import unknown
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, MarginalCost
+from ..simcore._words import unknown
 from .learning.bounds import check
 from .learning.learner import Learner
 from .learning.replay import Replay

@@ -21,11 +21,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..configs.errors import unknown
 from ..env.experience.dataset import Dataset, describe
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
+from ..simcore._words import unknown
 from .learning.bounds import check
 from .learning.learner import Learner, follow
 from .networks import Layers, QNetwork

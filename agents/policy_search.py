@@ -40,10 +40,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..configs.errors import unknown
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
+from ..simcore._words import unknown
 from .learning.abandonment import RoundAbandonedError
 from .learning.bounds import check
 from .networks import Layers

@@ -3,8 +3,9 @@
 Importing this package registers the schema, so that every entry point and every worker process has the same one.
 """
 
+from ..simcore._words import unknown
 from .composition import compose
-from .errors import explain, refuse_added, unknown
+from .errors import explain, refuse_added
 from .identity import config_hash, core_failures, core_sections, draws_failures, file_label, run_id
 from .jobs import WINDOWS, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers

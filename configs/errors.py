@@ -3,7 +3,6 @@
 A message names the key, the value, the valid choices and the nearest spelling.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -16,6 +15,7 @@ from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, Omega
 from yaml import MarkedYAMLError
 
 from ..simcore import ConfigError, registered
+from ..simcore._words import shortened, unknown
 from .quantities import units_of
 from .source import offered, options_of
 
@@ -25,22 +25,6 @@ TYPED = {
     **{"loads": "traffic.load", "seeds": "seed"},
 }
 _LONGEST = 400  # characters of a message of Hydra or a parser
-_LONGEST_WORD = 100  # characters of a word in a message
-
-
-def unknown(where: str, word: str, valid: Iterable[str], noun: str = "name") -> str:
-    """The message for an unknown word, with the valid words and the nearest spelling."""
-    choices = sorted(valid)
-    word = _short(word)
-    near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    several = f"{noun[:-1]}ies" if noun in ("policy", "quantity") else f"{noun}s"
-    valid = f"valid {several}: {', '.join(choices)}" if choices else f"there are no {several}"
-    return f"{where}: unknown {noun} '{word}'{hint}; {valid}"
-
-
-def _short(word: str) -> str:
-    return word if len(word) <= _LONGEST_WORD else f"{word[:_LONGEST_WORD]}..."
 
 
 def explain(error: BaseException) -> str:
@@ -56,7 +40,7 @@ def _explained(error: BaseException) -> str:
         group, _, name = (error.missing_cfg_file or "").rpartition("/")
         return unknown(group, name, error.options) if error.options and group else _first_line(str(error))
     if isinstance(error, OverrideParseException):
-        word = _short(error.override)
+        word = shortened(error.override)
         if "=" not in word:
             return f"'{word}' is not of the form key=value; --help lists the keys"
         return f"{word}: {_first_line(str(error))}; special characters need quotes: {word.partition('=')[0]}='\"...\"'"

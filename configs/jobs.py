@@ -8,7 +8,7 @@ from typing import Any
 from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
 from ..simcore._core import motif_ranks, nodes, terminals
 from ..simcore._files import read_plain
-from .errors import unknown
+from ..simcore._words import unknown
 from .queue import queue_jobs
 from .traces import OPTIONS, file_hash, trace_hash, trace_of
 

@@ -14,7 +14,7 @@ import yaml
 
 from ..simcore import ConfigError, registered
 from ..simcore._files import open_plain
-from .errors import unknown
+from ..simcore._words import unknown
 from .policies import with_files
 from .quantities import LENGTHS, RATES, SIZES, TIMES, hydra_text, in_numbers
 

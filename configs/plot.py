@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..simcore import ConfigError
-from .errors import unknown
+from ..simcore._words import unknown
 
 PLOT_FORMATS = ("png", "svg", "pdf")
 

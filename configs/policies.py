@@ -6,7 +6,7 @@ from typing import Any
 
 from ..simcore import ConfigError
 from ..simcore._policy_file import load_policy
-from .errors import unknown
+from ..simcore._words import unknown
 
 POLICY_SUFFIX = ".safetensors"
 _SHIPPED = Path(__file__).resolve().parent.parent / "agents" / "policies"

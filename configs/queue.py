@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..simcore import ConfigError, Simulation, registered
 from ..simcore._core import motif_ranks
 from ..simcore._files import read_plain
-from .errors import unknown
+from ..simcore._words import unknown
 
 Section = Mapping[str, Any]
 _FIELDS = 18

@@ -9,14 +9,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
-from ..configs import compose, core_failures, unknown
+from ..configs import PLOT_FORMATS, compose, core_failures, unknown
 from ..configs.machine import expanded
 from ..configs.quantities import in_number
 from ..simcore import ConfigError
@@ -27,11 +27,10 @@ from .plotting.loads import run_loads
 from .plotting.schedule import COLOURS, schedule_figure
 from .report.runs import runs_of
 from .results.files import RESULT_FILE, read_result
-from .terminal.commandline import CommandError, main_of, parse
+from .terminal.commandline import CommandError, main_of, parse, picture_file
 
 NAME = "flitgym draw"
 FOLDER = Path("results/drawings")
-_SUFFIXES = (".png", ".svg", ".pdf")
 _USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [seed=N] [out=FILE]
        {NAME} machine=FILE [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [seed=N] [out=FILE]
        {NAME} result=RUN [color=NAME] [time=TIME] [out=FILE]
@@ -43,7 +42,7 @@ With result=RUN, the folder of a run that recorded its links (run.channels=true,
          with workload=queue, {", ".join(COLOURS)}: the terminals of the jobs over time, with this colour
   time   the frame at this time, such as 5us, 1.2ms or 800 (ns); default: the mean over time
 
-Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.
+Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with .{", .".join(PLOT_FORMATS)}.
 `flitgym simulate --help` lists the topologies; docs/networks.md shows a picture of each.
 """
 
@@ -52,7 +51,7 @@ def draw(words: Sequence[str]) -> list[Path]:
     """Draw the network of a command line. Returns the files that were written."""
     if any(word.startswith("result=") for word in words):
         return _draw_result(words)
-    own = [word.removeprefix("out=") for word in words if word.startswith("out=")]
+    own = [picture_file(word.removeprefix("out=")) for word in words if word.startswith("out=")]
     rest = [word for word in words if not word.startswith("out=")]
     rest = expanded(rest, "route")  # which has a topology and no router
     for word in rest:
@@ -68,9 +67,9 @@ def draw(words: Sequence[str]) -> list[Path]:
         raise CommandError("failures.events: links that fail during a run are not drawn; name them in failures.links")
     title = rest[0].removeprefix("topology=") if len(rest) == 1 else " ".join(rest).removeprefix("topology=")
     topology = next(word.removeprefix("topology=") for word in rest if word.startswith("topology="))
-    files = [Path(file) for file in own] or [FOLDER / f"{topology}{suffix}" for suffix in (".png", ".svg")]
+    files = own or [FOLDER / f"{topology}{suffix}" for suffix in (".png", ".svg")]
     section: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
-    return _saved(files, lambda: draw_topology(section, failures or None, title, config.seed))
+    return _saved(files, draw_topology(section, failures or None, title, config.seed))
 
 
 def _draw_result(words: Sequence[str]) -> list[Path]:
@@ -80,19 +79,19 @@ def _draw_result(words: Sequence[str]) -> list[Path]:
     if result is None:
         raise CommandError(f"result={folder}: write the folder of a run, which holds {RESULT_FILE}, and no other word")
     (run,) = runs_of([(result, folder)])
-    files = [Path(given["out"])] if "out" in given else [FOLDER / f"{folder.name}_{color}.png"]
+    files = [picture_file(given["out"])] if "out" in given else [FOLDER / f"{folder.name}_{color}.png"]
     title = " · ".join([run.row["topology"], run.what, run.routing])
     if color in COLOURS:
         if "time" in given:
             raise CommandError(f"time: color={color} shows the jobs over time; leave it out")
-        return _saved(files, lambda: schedule_figure(result, folder, color, title))
+        return _saved(files, schedule_figure(result, folder, color, title))
     loads = run_loads(result, folder)
     if loads is None:
         raise CommandError(f"result={folder}: the run did not record its links; repeat it with run.channels=true")
     if color not in loads.values:
         raise ConfigError(unknown("color", color, [*loads.values, *COLOURS], "quantity"))
     time_ns = _ns(given["time"]) if "time" in given else None
-    return _saved(files, lambda: draw_loads(loads, color, time_ns, title))
+    return _saved(files, draw_loads(loads, color, time_ns, title))
 
 
 def _ns(text: str) -> float:
@@ -102,11 +101,7 @@ def _ns(text: str) -> float:
         raise CommandError(f"time={text}: write a time such as 5us, 1.2ms or 800ns") from None
 
 
-def _saved(files: Sequence[Path], drawn: Callable[[], Figure]) -> list[Path]:
-    for file in files:
-        if file.suffix not in _SUFFIXES:
-            raise CommandError(f"out={file}: the name of a picture ends with {', '.join(_SUFFIXES)}")
-    figure = drawn()
+def _saved(files: Sequence[Path], figure: Figure) -> list[Path]:
     return [save_figure(figure, file.with_suffix(""), "flitgym", [file.suffix[1:]])[0] for file in files]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from omegaconf import DictConfig
 
 from ..configs import unknown
+from ..configs.errors import TYPED
 from ..simcore import ConfigError
 from .evaluation.performance import Performance
 from .evaluation.regret import Regret
@@ -17,13 +18,7 @@ from .evaluation.study import Comparison, study_verb
 from .terminal.commandline import CommandError
 
 # Keys of a single run, and the lists that replace them here.
-LISTS = {
-    "routing": "routings",
-    "traffic": "patterns",
-    "traffic.load": "loads",
-    "workload": "workloads",
-    "seed": "seeds",
-}
+LISTS = {key: name for name, key in TYPED.items() if name != "networks"}
 _MEASURES: dict[str, type[Comparison]] = {"performance": Performance, "regret": Regret}
 
 

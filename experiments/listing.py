@@ -1,7 +1,6 @@
 """`flitgym list [group]` and `--version`: the choices of a group as a table, without importing Hydra."""
 
 import ast
-import difflib
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from ..simcore import ConfigError, CoreError, __version__, registered
 from ..simcore._core import terminals
+from ..simcore._words import unknown
 from ..simcore.plugins import files
 from .presets import comment_of, preset_files, values_of
 
@@ -73,12 +73,10 @@ def main(words: Sequence[str]) -> int:
 
         return cost(words[1:])
     words = [word for word in words if word not in ("-h", "--help")]
-    unknown = [word for word in words if word not in GROUPS]
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], GROUPS, n=1, cutoff=0.5)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        print(f"flitgym list: unknown group '{unknown[0]}'{hint}; valid groups: {', '.join(GROUPS)}", file=sys.stderr)
-        return 2
+    for word in words:
+        if word not in GROUPS:
+            print(unknown("flitgym list", word, GROUPS, "group"), file=sys.stderr)
+            return 2
     if not words:
         lines = [(group, text, ", ".join(names(group))) for group, text in GROUPS.items()]
         _print(("group", "description", "choices"), lines)

@@ -71,7 +71,7 @@ def reproduce(config: DictConfig, directory: Path, command: str, launcher: Launc
     write_rows(table, rows, "labelled")
     written = draw(name, place, rows, directory, config.preset)
 
-    from .report import write_report  # takes long to import, as Matplotlib
+    from .report.page import write_report  # takes long to import, as Matplotlib
 
     done = [(one, run.directory) for run, one in zip(runs, results, strict=True) if run.kind is not SATURATIONS]
     pictures = [path for path in written if path.suffix == ".png"]
@@ -118,7 +118,7 @@ def _further(
                     "another name: {name: ..., ...}"
                 )
             played = plan(place, config.preset, directory, policy)
-            prepare(played[0].config)
+            prepare(played[0].plain)
             found += [(run, policy.name) for run in played]
     except WRONG as error:
         raise CommandError(explain(error)) from None

@@ -14,6 +14,7 @@ import hydra
 from omegaconf import DictConfig
 
 from ..configs import CONFIG_DIR
+from ..configs.identity import plain_of
 from ..configs.routes import check_route, register_routes
 from .running.hydra_plugin import Sweep
 from .running.launcher import in_run_folder
@@ -32,7 +33,7 @@ def app(config: DictConfig) -> None:
     with in_run_folder(config) as (directory, words):
         check_route(config, words)
         with RunBar(sys.stderr.isatty()) as bar:
-            result, _ = obtain(config, directory, bar.report, keep_refusals=False)
+            result, _ = obtain(plain_of(config), directory, bar.report, keep_refusals=False)
         print_rows([result])
         files = ("result.json", *result["files"].values())
         print(*(relative(directory) / name for name in files), sep="\n", flush=True)

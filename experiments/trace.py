@@ -14,13 +14,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..configs import compose, unknown
+from ..configs import PLOT_FORMATS, compose, unknown
 from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
 from .results.files import read_result
-from .terminal.commandline import CommandError, main_of, parse
+from .terminal.commandline import CommandError, main_of, parse, picture_file
 from .terminal.times import time_text
 from .traces.measure import Course, course_of, facts_of, loggops_parameters
 from .traces.packet import follow, life_text
@@ -28,7 +28,6 @@ from .traces.timeline import of_packets, of_run
 
 NAME = "flitgym trace"
 FOLDER = Path("results/traces")
-_PICTURES = (".png", ".svg", ".pdf")
 _SCHEDULES = {".goal": "text", ".txt": "text", ".bin": "binary"}
 _OPTIONS = {each.name: each.type for each in fields(TraceOptions)}
 _USAGE = f"""usage: {NAME} info FILE [format=NAME] [KEY=VALUE ...] [--json] [out=FILE]
@@ -46,7 +45,7 @@ timeline Write the jobs and the ten busiest links of a run, as JSON of Chrome tr
 
   format     one of {", ".join(("auto", *readers()))}; default: auto, recognised by the content
   {"  ".join(_OPTIONS)}  as the keys of workload=trace
-  out        the picture, which ends with {", ".join(_PICTURES)}; default: {FOLDER}/NAME.png
+  out        the picture, which ends with .{", .".join(PLOT_FORMATS)}; default: {FOLDER}/NAME.png
   --json     print the facts as JSON, and draw a picture only with out=FILE
   loggops_*  parameters of the ideal network, as the keys of workload=trace, e.g. loggops_L_ns=1000
 """
@@ -55,9 +54,7 @@ timeline Write the jobs and the ten busiest links of a run, as JSON of Chrome tr
 def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
     """The facts about a trace as text. Draws the picture, with `as_json` only if `out` is given."""
     stem = path.resolve().stem if path.is_file() else path.resolve().name
-    picture = Path(given["out"]) if "out" in given else None if as_json else FOLDER / f"{stem}.png"
-    if picture and picture.suffix not in _PICTURES:
-        raise CommandError(f"out={picture}: the name of a picture ends with {', '.join(_PICTURES)}")
+    picture = picture_file(given["out"]) if "out" in given else None if as_json else FOLDER / f"{stem}.png"
     trace = _read(path, given)
     model = {key: _number(float, key, given[key]) for key in loggops_parameters() if key in given}
     facts = {"file": str(path), **facts_of(trace, model)}

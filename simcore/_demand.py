@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-import math
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,35 +39,14 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
         ConfigError: The file is not such a list. The message names the line and the problem.
         OSError: The file cannot be read.
     """
-    names = {name: t for t, name in enumerate(graph.terminal_names)}
-    rows: list[tuple[int, int, float]] = []
-    lines = csv.reader(read_unpacked(path).decode("utf-8-sig", "replace").splitlines())
-    header = next(lines, [])
+    file = _csv(path)
+    header = list(file.columns)
     if header not in (_HEADER, _HEADER[:2]):
         raise ConfigError(f"{path}, line 1: '{','.join(header)}' is not the header source,destination[,weight]")
-    for number, words in enumerate(([word.strip() for word in line] for line in lines), 2):
-        if not words:
-            continue
-        if len(words) != len(header):
-            raise ConfigError(f"{path}, line {number}: {len(words)} columns; the header has {len(header)}")
-        source, destination = (names.get(word, whole_number(word)) for word in words[:2])
-        for word, end in zip(words, (source, destination), strict=False):
-            if not 0 <= end < graph.terminals:
-                raise ConfigError(
-                    f"{path}, line {number}: there is no terminal '{word}'; terminals are numbered "
-                    f"0 to {graph.terminals - 1}, and the first is named '{graph.terminal_names[0]}'"
-                )
-        try:
-            rate = float(words[2]) if len(words) == 3 else 1.0
-        except ValueError:
-            rate = math.nan
-        if not 0 <= rate < math.inf:
-            raise ConfigError(f"{path}, line {number}: weight '{words[2]}'; valid are finite numbers from 0")
-        rows.append((source, destination, rate))
-    if not rows:
-        raise ConfigError(f"{path}: the file lists no flow")
-    sources, destinations, weights = zip(*rows, strict=True)
-    return np.array(sources, np.uint32), np.array(destinations, np.uint32), np.array(weights, np.float64)
+    source, destination = (file.terminals(name, graph).astype(np.uint32) for name in _HEADER[:2])
+    if len(header) == 2:
+        return source, destination, np.ones(len(file.lines))
+    return source, destination, file.numbers("weight", 0, sys.float_info.max, "a finite number from 0")
 
 
 def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _core.Demand:
@@ -152,72 +132,85 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, clas
         ConfigError: The file holds no such flows. The message names the line (CSV) or the row (Parquet).
         OSError: The file cannot be read.
     """
-    parquet = Path(path).suffix == ".parquet"
-    columns = _parquet(path) if parquet else _csv(path)
-    if missing := [name for name in _COLUMNS if name not in columns]:
-        given = ", ".join(columns)
+    file = _parquet(path) if Path(path).suffix == ".parquet" else _csv(path)
+    if missing := [name for name in _COLUMNS if name not in file.columns]:
+        given = ", ".join(file.columns)
         raise ConfigError(f"{path}: the column {missing[0]} is missing; the columns are {given}")
+    times = file.numbers("time_ns", 0, _MOST_NS, f"a time from 0 to {_MOST_NS:g} ns")
+    back = np.append(False, np.diff(times) < 0)
+    file.refuse(back, lambda k: f"the time {times[k]:g} ns is before that of the flow above, {times[k - 1]:g} ns")
+    sizes = file.whole_numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
+    kinds = np.full(len(times), max(0, classes - 1))
+    if "class" in file.columns:
+        every = classes - 1, f"one of the {classes} traffic classes, 0 to {classes - 1}"
+        kinds = file.whole_numbers("class", 0, *(every if classes else _ANY_CLASS))
+    source, destination = (file.terminals(name, graph) for name in _HEADER[:2])
+    same = source == destination
+    file.refuse(same, lambda k: f"terminal '{file.columns['source'][k]}' sends to itself, without using the network")
+    when = np.rint(times * 1000).astype(np.int64)
+    return _made("_flows", graph.terminals, when, source, destination, sizes, kinds)
 
-    def where(k: int) -> str:
-        return f"{path}, row {k + 1}" if parquet else f"{path}, line {k + 2}"
 
-    count = len(columns["time_ns"])
-    if not count:
-        raise ConfigError(f"{path}: the file lists no flow")
-    names = {name: t for t, name in enumerate(graph.terminal_names)}
+@dataclass(frozen=True)
+class _Listed:
+    """The columns of a file with a row per flow."""
 
-    def numbers(name: str, least: float, most: float, fits: str) -> NDArray[np.float64]:
-        own = np.fromiter((_number(value) for value in columns[name]), np.float64, count)
-        _refuse(~((own >= least) & (own <= most)), lambda k: f"{where(k)}: {name} '{columns[name][k]}' is not {fits}")
+    path: str | os.PathLike[str]
+    columns: dict[str, list[Any]]
+    unit: str  # of its places in messages
+    lines: Sequence[int]  # the place of each row
+
+    def refuse(self, wrong: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+        """Raise the message about the first wrong row."""
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise ConfigError(f"{self.path}, {self.unit} {self.lines[k]}: {message(k)}")
+
+    def numbers(self, name: str, least: float, most: float, fits: str) -> NDArray[np.float64]:
+        """A column of numbers from `least` to `most`."""
+        given = self.columns[name]
+        own = np.fromiter(map(_number, given), np.float64, len(given))
+        self.refuse(~((own >= least) & (own <= most)), lambda k: f"{name} '{given[k]}' is not {fits}")
         return own
 
-    def terminals(name: str) -> NDArray[np.int64]:
-        own = np.fromiter((names.get(str(x), whole_number(str(x))) for x in columns[name]), np.int64, count)
+    def whole_numbers(self, name: str, least: float, most: float, fits: str) -> NDArray[np.int64]:
+        own = self.numbers(name, least, most, fits)
+        self.refuse(own % 1 != 0, lambda k: f"{name} '{self.columns[name][k]}' is not a whole number")
+        return own.astype(np.int64)
+
+    def terminals(self, name: str, graph: _core.ChannelGraph) -> NDArray[np.int64]:
+        """A column of terminals, by name or number."""
+        if not self.lines:
+            raise ConfigError(f"{self.path}: the file lists no flow")
+        names = {name: t for t, name in enumerate(graph.terminal_names)}
+        given = list(map(str, self.columns[name]))
+        own = np.fromiter((names.get(word, whole_number(word)) for word in given), np.int64, len(given))
         known = f"terminals are numbered 0 to {graph.terminals - 1}, and the first is named '{graph.terminal_names[0]}'"
         wrong = (own < 0) | (own >= graph.terminals)
-        _refuse(wrong, lambda k: f"{where(k)}: there is no terminal '{columns[name][k]}'; {known}")
+        self.refuse(wrong, lambda k: f"there is no terminal '{given[k]}'; {known}")
         return own
 
-    times = numbers("time_ns", 0, _MOST_NS, f"a time from 0 to {_MOST_NS:g} ns")
-    back = np.append(False, np.diff(times) < 0)
-    _refuse(
-        back, lambda k: f"{where(k)}: the time {times[k]:g} ns is before that of the flow above, {times[k - 1]:g} ns"
-    )
-    sizes = numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
-    most, fits = (classes - 1, f"one of the {classes} traffic classes, 0 to {classes - 1}") if classes else _ANY_CLASS
-    kinds = numbers("class", 0, most, fits) if "class" in columns else np.full(count, max(0, classes - 1))
-    _refuse(sizes % 1 != 0, lambda k: f"{where(k)}: bytes '{columns['bytes'][k]}' is not a whole number")
-    _refuse(kinds % 1 != 0, lambda k: f"{where(k)}: class '{columns['class'][k]}' is not a whole number")
-    source, destination = terminals("source"), terminals("destination")
-    same = source == destination
-    _refuse(same, lambda k: f"{where(k)}: terminal '{columns['source'][k]}' sends to itself, without using the network")
-    when = np.rint(times * 1000).astype(np.int64)
-    arrays = (when, source, destination, sizes.astype(np.int64), kinds.astype(np.int64))
-    return _made("_flows", graph.terminals, *arrays)
 
-
-def _csv(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    lines = list(csv.reader(read_unpacked(path).decode("utf-8-sig", "replace").splitlines()))
-    while lines and not lines[-1]:  # editors leave empty lines at the end
-        lines.pop()
-    if not lines:
-        raise ConfigError(f"{path}: the file is empty")
-    header = [word.strip() for word in lines[0]]
-    for k, line in enumerate(lines[1:], 2):
+def _csv(path: str | os.PathLike[str]) -> _Listed:
+    text = read_unpacked(path).decode("utf-8-sig", "replace")
+    lines = {k: [word.strip() for word in line] for k, line in enumerate(csv.reader(text.splitlines()), 1) if line}
+    header = lines.pop(1, [])
+    for k, line in lines.items():
         if len(line) != len(header):
             raise ConfigError(f"{path}, line {k}: {len(line)} columns; the header has {len(header)}")
-    return {name: [line[k].strip() for line in lines[1:]] for k, name in enumerate(header)}
+    columns = {name: [line[k] for line in lines.values()] for k, name in enumerate(header)}
+    return _Listed(path, columns, "line", list(lines))
 
 
-def _parquet(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
+def _parquet(path: str | os.PathLike[str]) -> _Listed:
     import pyarrow.parquet as pq  # takes long to import
 
     with open_plain(path) as file:
         try:
-            columns: dict[str, list[Any]] = pq.read_table(file).to_pydict()
+            table = pq.read_table(file)
         except (OSError, ValueError) as error:  # PyArrow's errors of damaged files
             raise ConfigError(f"{path}: not a Parquet file, or damaged: {str(error)[:200]}") from error
-    return columns
+    return _Listed(path, table.to_pydict(), "row", range(1, table.num_rows + 1))
 
 
 def _number(value: Any) -> float:
@@ -225,8 +218,3 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         return float("nan")
-
-
-def _refuse(wrong: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-    if wrong.any():
-        raise ConfigError(message(int(np.argmax(wrong))))

@@ -6,8 +6,8 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from ...configs.errors import unknown
 from ...simcore import ConfigError, registered
+from ...simcore._words import unknown
 
 # The bounds of the core's parameters, which only the core declares.
 _CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from omegaconf import DictConfig, OmegaConf
-
 from ...configs import config_hash, run_id
 from ...configs.identity import digest
 from ...simcore import Simulation, __version__, results_version
@@ -55,11 +53,10 @@ class ExtendedKind(SimulationKind):
         write_result(directory, common | numbers)
 
 
-def network_of(plain: Mapping[str, Any]) -> tuple[Simulation, DictConfig]:
-    """The simulation of a resolved configuration with the learned table that it names, and the configuration."""
-    config = OmegaConf.create(dict(plain))
-    simulation = prepare(config)
-    if config.run.load_q_table is not None:
-        simulation.load_q_table(config.run.load_q_table)
-    simulation.q_frozen = config.run.freeze_q_table
-    return simulation, config
+def network_of(plain: Mapping[str, Any]) -> Simulation:
+    """The simulation of a resolved configuration, with the learned table that it names."""
+    simulation, run = prepare(plain), plain["run"]
+    if run["load_q_table"] is not None:
+        simulation.load_q_table(run["load_q_table"])
+    simulation.q_frozen = run["freeze_q_table"]
+    return simulation

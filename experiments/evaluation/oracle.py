@@ -56,7 +56,7 @@ class OracleKind(ExtendedKind):
         facts = {key: getattr(agent.config, key) for key in ("network", "slots", "observation", "relation", "slots_by")}
         save_policy(directory / _FILE, agent.policy(), topology="any", **facts)
         numbers = {"rounds": agent.rounds, "kept_after_rounds": kept, "files": {"policy": _FILE}}
-        self.write(plain, directory, network_of(plain)[0], numbers)
+        self.write(plain, directory, network_of(plain), numbers)
 
 
 ORACLES = OracleKind()

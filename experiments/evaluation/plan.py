@@ -170,9 +170,9 @@ def _alike(trials: Sequence[Trial], failed: Mapping[Path, str]) -> list[str]:
     points: dict[tuple[str, str], list[str]] = {}
     for trial in trials:
         if trial.run.directory in failed:
-            config = trial.run.config
-            load = f"load {config.traffic.load:g} " if trial.scenario.kind == "pattern" else ""
-            points.setdefault((trial.pair, failed[trial.run.directory]), []).append(f"{load}seed {config.seed}")
+            plain = trial.run.plain
+            load = f"load {plain['traffic']['load']:g} " if trial.scenario.kind == "pattern" else ""
+            points.setdefault((trial.pair, failed[trial.run.directory]), []).append(f"{load}seed {plain['seed']}")
     return [f"{pair} ({', '.join(where)}): {message}" for (pair, message), where in points.items()]
 
 

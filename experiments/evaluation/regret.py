@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import OmegaConf
 
 from ...configs import unknown
 from ...simcore import ConfigError, CoreError, MarginalCost, Simulation
@@ -190,7 +189,7 @@ class RegretKind(ExtendedKind):
         columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
         seconds = time.perf_counter() - began
         write_table(directory / "decisions.parquet", columns)
-        late = late_events(OmegaConf.create(plain), simulation.time_ns)
+        late = late_events(plain, simulation.time_ns)
         numbers = {
             **means_of(columns),
             "decisions": found,
@@ -220,7 +219,7 @@ REGRETS = RegretKind()
 
 def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost]:
     """The network of a run, and the forks that try its candidates."""
-    (simulation, _), given = network_of(plain), plain[RegretKind.section]
+    simulation, given = network_of(plain), plain[RegretKind.section]
     settings = {key: given[key] for key in ("horizon_ns", "slots", "threads")}
     reroute = given["other_packets"] == "routed"
     return simulation, MarginalCost(simulation, **settings, seed=plain["seed"], reroute=reroute)

@@ -79,13 +79,13 @@ class Table(NamedTuple):
     lines: Sequence[Sequence[str | Text]]
 
 
-def intervals_text(cells: Sequence[Cell], confidence: float, of: str = "Student's t") -> str:
+def intervals_text(cells: Sequence[Cell], confidence: float) -> str:
     """A sentence about the intervals of the means over seeds."""
     counts = [cell.seeds for cell in cells if cell.seeds]
     several = [count for count in counts if count > 1]
     if not several:
         return "One seed gives no intervals, because the variation between runs is unknown. Use more seeds."
-    sentences = [f"Intervals: {100 * confidence:.12g} % of the mean over {count_text(several)} ({of})."]
+    sentences = [f"Intervals: {100 * confidence:.12g} % of the mean over {count_text(several)} (Student's t)."]
     return " ".join(sentences + (["A single run has no interval."] if 1 in counts else []))
 
 

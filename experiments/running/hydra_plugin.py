@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -36,28 +37,17 @@ _ID = re.compile(r"\$\{(run|route|train)_id:\}")
 Line = Callable[[Mapping[str, Any], Path, bool], str]
 
 
+@dataclass
 class Sweep:
-    """The sweep of a command: the kind of its runs, and the runs that Hydra has requested so far.
+    """The sweep of a command, with the runs that Hydra has requested so far."""
 
-    Args:
-        name: The name of the command.
-        kind: The kind of its runs.
-        line: The text about a result for the terminal, from the result, its folder, and whether it is new.
-        objective: Maps a result to the number that a sweeper minimises.
-        meanwhile: Called by a thread during the runs, for imports that `conclude` of `main` needs.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        kind: Kind,
-        line: Line,
-        objective: Callable[[Any], Any] = lambda result: None,
-        meanwhile: Callable[[], object] = lambda: None,
-    ) -> None:
-        self.name, self.kind, self.line, self.objective, self.meanwhile = name, kind, line, objective, meanwhile
-        self.runs: list[PlannedRun] = []
-        self.errors: dict[Path, Exception] = {}
+    name: str  # of the command
+    kind: Kind  # of its runs
+    line: Line  # the text about a result for the terminal, from the result, its folder, and whether it is new
+    objective: Callable[[Any], Any] = lambda result: None  # maps a result to the number that a sweeper minimises
+    meanwhile: Callable[[], object] = lambda: None  # in a thread during the runs, for imports that `conclude` needs
+    runs: list[PlannedRun] = field(default_factory=list)
+    errors: dict[Path, Exception] = field(default_factory=dict)
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
         """Execute a run for each list of overrides; `config` is that of the whole sweep, with Hydra's own section."""

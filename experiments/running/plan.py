@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from omegaconf import DictConfig, OmegaConf
-
 from ...configs import config_hash, has_workload, run_id
 from ...configs.composition import SIMULATION, Root
 from ...configs.routes import TABLE, route_hash, route_id
@@ -107,7 +105,7 @@ class TableKind(Kind):
         """See `Kind`. If the engine refuses the network, the result says so: `routed` is false."""
         from ..table_quality.one_table import obtain
 
-        obtain(OmegaConf.create(plain), directory, report, keep_refusals=True)
+        obtain(plain, directory, report, keep_refusals=True)
 
     def alike(self, plain: Mapping[str, Any]) -> str:
         keys = ("topology", "failures", "engine", "demand", "flows", "file")
@@ -116,9 +114,8 @@ class TableKind(Kind):
     def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         from ..table_quality.one_table import channel_graph, files
 
-        config = OmegaConf.create(plain)
-        graph = channel_graph(config)
-        files(config, graph)
+        graph = channel_graph(plain)
+        files(plain, graph)
         return 0, graph.terminals
 
 
@@ -134,11 +131,6 @@ class PlannedRun:
     kind: Kind = SIMULATIONS
     words: tuple[str, ...] = ()  # all overrides of the command line for this run
     own: tuple[str, ...] = ()  # the overrides that distinguish it from the other runs of the sweep
-
-    @functools.cached_property
-    def config(self) -> DictConfig:
-        """The configuration as an OmegaConf node."""
-        return OmegaConf.create(self.plain)
 
     @functools.cached_property
     def cost(self) -> float:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -77,8 +77,8 @@ def measure_steady(
         raise ConfigError(f"measure_steady(): the simulation {state}; use a new one with traffic")
     cycles = _observation_cycles(simulation, window_ns)
     simulation.set_series_interval(cycles)
-    run = _SteadyRun(simulation, cycles, precision, confidence, report, frames)
     ns = cycles * simulation.cycle_ns
+    run = _SteadyRun(simulation, cycles, ns, precision, confidence, report, frames)
     return run.result(math.ceil(warmup_ns / ns), math.floor(max_ns / ns))
 
 
@@ -131,24 +131,22 @@ def _observation_cycles(simulation: Simulation, window_ns: float) -> int:
     return max(1, math.ceil(window_ns / _LEAST / simulation.cycle_ns))
 
 
+@dataclass
 class _SteadyRun:
-    """The state of one call of `measure_steady`. Times are in observations of `cycles` cycles."""
+    """The state of one call of `measure_steady`. Times are in observations, of `cycles` cycles or `ns` each."""
 
-    def __init__(
-        self,
-        simulation: Simulation,
-        cycles: int,
-        precision: float,
-        confidence: float,
-        report: Report,
-        frames: LinkFrames | None,
-    ) -> None:
-        self.simulation, self.cycles, self.ns = simulation, cycles, cycles * simulation.cycle_ns
-        self.precision, self.confidence, self.report, self.frames = precision, confidence, report, frames
-        self.now = self.begin = 0
-        self.cpu = 0.0  # seconds; at the beginning of the window, then of the window
-        self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
-        self.expected = 0.0  # the length of the whole run, for the progress
+    simulation: Simulation
+    cycles: int
+    ns: float
+    precision: float
+    confidence: float
+    report: Report
+    frames: LinkFrames | None
+    now: int = 0
+    begin: int = 0  # of the window
+    cpu: float = 0.0  # seconds; at the beginning of the window, then of the window
+    queues: list[tuple[float, float]] = field(default_factory=list)  # mean and longest wait at a source, in cycles
+    expected: float = 0.0  # the length of the whole run, for the progress
 
     def result(self, warmup: int, most: int) -> SteadyResult:
         """Run to the end; the arguments are the shortest warm-up and the longest run."""

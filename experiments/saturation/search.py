@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from ...simcore import ConfigError, __version__, results_version
 from ...simcore._files import read_plain
 from ..evaluation.bounds import bound_of
@@ -105,7 +103,7 @@ class SaturationKind(ExtendedKind):
             **{f"probe_{key}": [one[key] for one in probes.values()] for key in next(iter(probes.values()))},
             "cpu_seconds": time.process_time() - began,
         }
-        self.write(plain, directory, prepare(OmegaConf.create(plain)), numbers)
+        self.write(plain, directory, prepare(plain), numbers)
         file.unlink()
 
     def cost(self, plain: Mapping[str, Any]) -> float:
@@ -129,9 +127,10 @@ def expand_with_searches(
 
 def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     """Simulate one load: whether it is `carried`, and the means with the reason why the measurement ended."""
-    settings, (simulation, config) = plain[KIND], network_of({**plain, "traffic": {**plain["traffic"], "load": load}})
-    windows = {"warmup_ns": config.run.warmup_ns, "window_ns": config.run.measure_ns}
-    warmups = _WARMUPS * config.run.warmup_ns
+    settings, run = plain[KIND], plain["run"]
+    simulation = network_of({**plain, "traffic": {**plain["traffic"], "load": load}})
+    windows = {"warmup_ns": run["warmup_ns"], "window_ns": run["measure_ns"]}
+    warmups = _WARMUPS * run["warmup_ns"]
     least = shortest_ns(simulation, **windows) - warmups
     if settings["max_ns"] < least:
         raise ConfigError(f"max_ns: {settings['max_ns']:g} ns is too short for one load; use at least {least:g}")

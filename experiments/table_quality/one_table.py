@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
 
 from ...configs import core_failures
 from ...configs.routes import route_hash, table_label
@@ -27,6 +26,8 @@ from ...simcore.plugins import mentioned, versions
 from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
 from ..terminal.progress import Report
 
+Config = Mapping[str, Any]  # resolved
+
 KIND = "forwarding table"  # `kind` of a result, which results of simulations lack
 _DUMP_LINES = 1_000_000  # largest dump that dump=auto writes
 
@@ -37,13 +38,13 @@ _NUMBERS = (
 )
 
 
-def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: bool) -> tuple[dict[str, Any], bool]:
+def obtain(config: Config, directory: Path, report: Report, keep_refusals: bool) -> tuple[dict[str, Any], bool]:
     """The result of `config`: the finished one in `directory`, or a new one.
 
     The second value is whether it was made in this call. With `keep_refusals`, as in a sweep, the refusal of an engine
     is a result with `routed` false and not an error.
     """
-    if not config.overwrite:
+    if not config["overwrite"]:
         known = finished(directory, route_hash(config), __version__)
         if known is not None and (known["routed"] or keep_refusals):
             return known, False
@@ -52,19 +53,18 @@ def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: b
         return _make(config, directory, report, keep_refusals), True
 
 
-def channel_graph(config: DictConfig) -> ChannelGraph:
+def channel_graph(config: Config) -> ChannelGraph:
     """The network of a configuration without its failed parts."""
-    topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
-    return ChannelGraph(topology, core_failures(config) or None, config.seed)
+    return ChannelGraph(config["topology"], core_failures(config) or None, config["seed"])
 
 
-def files(config: DictConfig, graph: ChannelGraph) -> tuple[Demand | None, Any]:
+def files(config: Config, graph: ChannelGraph) -> tuple[Demand | None, Any]:
     """The demand and the flows that a configuration names; None for a file that it does not name."""
-    demand = read_demand(config.demand, graph) if config.demand else None
-    return demand, read_flows(config.flows, graph) if config.flows else None
+    demand = read_demand(config["demand"], graph) if config["demand"] else None
+    return demand, read_flows(config["flows"], graph) if config["flows"] else None
 
 
-def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bool) -> dict[str, Any]:
+def _make(config: Config, directory: Path, report: Report, keep_refusals: bool) -> dict[str, Any]:
     report("network", 0.0)
     graph = channel_graph(config)
     demand, flows = files(config, graph)
@@ -73,7 +73,7 @@ def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bo
     try:
         table = _table(config, graph, demand)
     except ConfigError as error:
-        if not keep_refusals or config.file:
+        if not keep_refusals or config["file"]:
             raise
         result = {"routed": False, "note": str(error), **_about(config, graph)}
         write_result(directory, result)
@@ -91,9 +91,9 @@ def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bo
         "under_demand": _numbers(under) if under else None,
         "ebb_mean": bisection.mean if bisection else None,
         "ebb_standard_error": bisection.standard_error if bisection else None,
-        "ebb_patterns": config.patterns if bisection else 0,
+        "ebb_patterns": config["patterns"] if bisection else 0,
         "flows": None if flows is None else _congestion(table, flows),
-        "route_cpu_seconds": None if config.file else seconds,
+        "route_cpu_seconds": None if config["file"] else seconds,
         "quality_cpu_seconds": time.process_time() - began,
         **_about(config, graph),
     }
@@ -103,14 +103,14 @@ def _make(config: DictConfig, directory: Path, report: Report, keep_refusals: bo
     return result
 
 
-def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> ForwardingTable:
-    if config.file:
-        return ForwardingTable.load(config.file, graph)
-    engine: Any = OmegaConf.to_container(config.engine, resolve=True, throw_on_missing=True)
+def _table(config: Config, graph: ChannelGraph, demand: Demand | None) -> ForwardingTable:
+    if config["file"]:
+        return ForwardingTable.load(config["file"], graph)
+    engine = dict(config["engine"])
     name = engine.pop("name")
     # Other engines ignore the demand, which then affects only the measured loads.
     balances = name in (known := registered("engine")) and known[name]["facts"]["balances"]
-    return ForwardingTable.route(graph, name, engine, demand if balances else None, config.seed)
+    return ForwardingTable.route(graph, name, engine, demand if balances else None, config["seed"])
 
 
 def _numbers(quality: Quality) -> dict[str, Any]:
@@ -119,15 +119,15 @@ def _numbers(quality: Quality) -> dict[str, Any]:
     return {"edge_forwarding_index": int(index) if index.is_integer() else index, **numbers}
 
 
-def _bisection(config: DictConfig, table: ForwardingTable, report: Report) -> Bisection | None:
+def _bisection(config: Config, table: ForwardingTable, report: Report) -> Bisection | None:
     # A bisection needs at least one pattern and two terminals.
-    if config.patterns == 0 or table.graph.terminals < 2:
+    if config["patterns"] == 0 or table.graph.terminals < 2:
         return None
 
     def advance(part: float) -> None:
         report("patterns", 0.6 + 0.35 * part)
 
-    return table.effective_bisection(config.patterns, config.seed, both_ways=config.both_ways, report=advance)
+    return table.effective_bisection(config["patterns"], config["seed"], both_ways=config["both_ways"], report=advance)
 
 
 def _congestion(table: ForwardingTable, flows: Any) -> dict[str, Any]:
@@ -144,8 +144,7 @@ def _congestion(table: ForwardingTable, flows: Any) -> dict[str, Any]:
     }
 
 
-def _about(config: DictConfig, graph: ChannelGraph) -> dict[str, Any]:
-    plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+def _about(config: Config, graph: ChannelGraph) -> dict[str, Any]:
     return {
         "kind": KIND,
         "table": table_label(config),
@@ -155,14 +154,14 @@ def _about(config: DictConfig, graph: ChannelGraph) -> dict[str, Any]:
         "jobs": {},
         "files": {},
         "version": __version__,
-        "plugins": versions(mentioned(plain)),
+        "plugins": versions(mentioned(config)),
         "config_hash": route_hash(config),
-        "config": plain,
+        "config": config,
     }
 
 
 def _write(
-    config: DictConfig,
+    config: Config,
     directory: Path,
     table: ForwardingTable,
     quality: Quality,
@@ -181,7 +180,7 @@ def _write(
     if bisection is not None:
         written["patterns"] = "patterns.parquet"
         write_table(directory / written["patterns"], {"bandwidth": bisection.values})
-    if _wants_dump(config.dump, table.arrays()):
+    if _wants_dump(config["dump"], table.arrays()):
         written["dump"] = "lfts.dump"
         table.save_dump(directory / written["dump"])
         if 1 < table.layers <= 16:

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from ...configs import explain, unknown
+from ...configs import PLOT_FORMATS, explain, unknown
 from ...configs.composition import WRONG
 from ...configs.errors import refuse_valueless_groups
 from ...configs.help import help_text
@@ -64,6 +64,13 @@ def parse(
         else:
             given[key] = value
     return folders, given, chosen
+
+
+def picture_file(word: str) -> Path:
+    """The file of a picture that the user names by `out=`."""
+    if Path(word).suffix[1:] not in PLOT_FORMATS:
+        raise CommandError(f"out={word}: the name of a picture ends with .{', .'.join(PLOT_FORMATS)}")
+    return Path(word)
 
 
 def require_folder(name: str, directory: Path) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import pkgutil
@@ -13,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from .._core import ConfigError
+from .._words import unknown
 from . import readers as _readers
 from .files import begin_of, trace_files
 from .reader import Reader, Trace, TraceOptions
@@ -46,11 +46,9 @@ def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  
     """
     known = readers()
     if format != "auto":
-        if format in known:
-            return known[format]
-        close = difflib.get_close_matches(format, known, 1)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise ConfigError(f"unknown trace format '{format}'{hint}; valid formats: auto, {', '.join(known)}")
+        if format not in known:
+            raise ConfigError(unknown(str(path), format, ["auto", *known], "trace format"))
+        return known[format]
     place = Path(path)
     outer = sorted(trace_files(place), key=lambda file: len(file.parts))  # a folder may have many files within folders
     begins = [begin_of(file) for file in outer[:_LOOKED_AT]]

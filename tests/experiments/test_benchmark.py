@@ -151,7 +151,7 @@ def test_the_core_reproduces_recorded_results(tmp_path: Path, name: str, policy:
     (only,) = chosen(suite, [name]).tasks
     chosen_policy = [baseline for baseline in only.baselines if baseline.name == policy]
     (trial,) = plan(chosen_policy, [only.scenario], only.overrides, only.loads, suite.seeds[:1], tmp_path)
-    result = execute(trial.run.config, tmp_path / "run", lambda *_: None)
+    result = execute(trial.run.plain, tmp_path / "run", lambda *_: None)
     (record,) = (
         r for r in read_records(suite.results) if (r.task, r.policy, r.seed) == (only.id, policy, suite.seeds[0])
     )

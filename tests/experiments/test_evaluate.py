@@ -90,10 +90,11 @@ def test_a_learned_table_belongs_to_its_policy(small: Sequence[str], tmp_path: P
     params = {"load_q_table": str(table), "freeze_q_table": True, "epsilon": 0.25}
     entries = [{"name": "trained", "routing": "q_adaptive", "params": params}, "q_adaptive"]
     trials = plan(policies_of(entries), [UNIFORM], small, [0.1], [1], tmp_path)
-    trained, fresh = (trial.run.config for trial in trials)
-    assert (trained.run.load_q_table, trained.run.freeze_q_table) == (str(table), True)
-    assert (fresh.run.load_q_table, fresh.run.freeze_q_table) == (None, False)
-    assert (trained.routing.epsilon, fresh.routing.epsilon) == (0.25, 0.001)
+    found = [
+        (plain["run"]["load_q_table"], plain["run"]["freeze_q_table"], plain["routing"]["epsilon"])
+        for plain in (trial.run.plain for trial in trials)
+    ]
+    assert found == [(str(table), True, 0.25), (None, False, 0.001)]
 
 
 def test_every_policy_has_the_same_loads_and_seeds(small: Sequence[str], tmp_path: Path) -> None:
@@ -107,17 +108,17 @@ def test_every_policy_has_the_same_loads_and_seeds(small: Sequence[str], tmp_pat
     trials = plan(policies_of(["minimal", "par"]), [*patterns, *workloads], small, [0.1, 0.4], [7, 8, 9], tmp_path)
     points: dict[str, list[Any]] = {"minimal": [], "par": []}
     for trial in trials:
-        config = trial.run.config
-        assert config.routing.name == trial.policy.routing
+        plain, load = trial.run.plain, None
+        assert plain["routing"]["name"] == trial.policy.routing
         if trial.scenario.kind == "pattern":
-            assert config.traffic.packet_bytes == 256
-            points[trial.policy.name].append((trial.scenario.name, config.traffic.load, config.seed))
+            assert plain["traffic"]["packet_bytes"] == 256
+            load = plain["traffic"]["load"]
         else:
-            assert (config.workload.target, config.workload.scale) == ("lu", 0.1)
-            points[trial.policy.name].append((trial.scenario.name, None, config.seed))
+            assert (plain["workload"]["target"], plain["workload"]["scale"]) == ("lu", 0.1)
+        points[trial.policy.name].append((trial.scenario.name, load, plain["seed"]))
     assert points["minimal"] == points["par"]
     assert len(set(points["par"])) == 3 * 2 * 3 + 3
-    assert {t.run.config.traffic.shift for t in trials if t.scenario.name == "adversarial shift=4"} == {4}
+    assert {t.run.plain["traffic"]["shift"] for t in trials if t.scenario.name == "adversarial shift=4"} == {4}
 
 
 def test_a_policy_that_does_not_fit_is_refused_before_any_run(small: Sequence[str], tmp_path: Path) -> None:

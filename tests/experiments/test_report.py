@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from conftest import Command, executed
 from flitgym.configs import compose, config_hash
-from flitgym.experiments.report import write_report
 from flitgym.experiments.report.again import simulate_again
 from flitgym.experiments.report.over_time import decomposition, delays, series, view
+from flitgym.experiments.report.page import write_report
 from flitgym.experiments.report.runs import Settings, runs_of
 from flitgym.experiments.report.slowdown import matrices, slowdowns
 from flitgym.experiments.results.rows import read_rows

@@ -44,7 +44,7 @@ def chain(tmp_path: Path) -> tuple[str, ...]:
 
 def make(folder: Path, *words: str, refusals: bool = False) -> tuple[dict[str, Any], bool]:
     """The result of the command in `folder`."""
-    return obtain(TABLE.compose(words), folder, no_report, keep_refusals=refusals)
+    return obtain(TABLE.resolved(words), folder, no_report, keep_refusals=refusals)
 
 
 def test_one_table(command: Command, tmp_path: Path) -> None:

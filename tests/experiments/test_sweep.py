@@ -10,7 +10,7 @@ from flitgym.experiments.running.sweep import run_all
 def test_expand_crosses_groups_and_keys(small: Sequence[str], tmp_path: Path) -> None:
     block = {"overrides": ["seed=5"], "sweep": {"routing": ["minimal", "par"], "traffic.load": [0.1, 0.2, 0.3]}}
     runs = expand(small, [block], tmp_path)
-    found = [(run.config.routing.name, run.config.traffic.load, run.config.seed) for run in runs]
+    found = [(run.plain["routing"]["name"], run.plain["traffic"]["load"], run.plain["seed"]) for run in runs]
     assert found == [(name, load, 5) for name in ("minimal", "par") for load in (0.1, 0.2, 0.3)]
 
 
