@@ -1,4 +1,7 @@
-"""Types of the compiled module. Update this file together with simcore/bindings/."""
+"""Types of the compiled module. Update this file together with simcore/bindings/.
+
+Final: cannot be assigned, but the value may change.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -42,7 +42,7 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
     file = _csv(path)
     header = list(file.columns)
     if header not in (_HEADER, _HEADER[:2]):
-        raise ConfigError(f"{path}, line 1: '{','.join(header)}' is not the header source,destination[,weight]")
+        raise ConfigError(f"{path}: '{','.join(header)}' is not the header source,destination[,weight]")
     source, destination = (file.terminals(name, graph).astype(np.uint32) for name in _HEADER[:2])
     if len(header) == 2:
         return source, destination, np.ones(len(file.lines))
@@ -127,7 +127,6 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, clas
     The columns are `time_ns`, `source`, `destination` (terminals by name or number), `bytes` and optionally
     `class`, a whole number. With `classes` traffic classes, it is the index of one of them, the last one by
     default. A trace of packets is such a file, too: each packet is a flow.
-
     Raises:
         ConfigError: The file holds no such flows. The message names the line (CSV) or the row (Parquet).
         OSError: The file cannot be read.
@@ -142,8 +141,10 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, clas
     sizes = file.whole_numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
     kinds = np.full(len(times), max(0, classes - 1))
     if "class" in file.columns:
-        every = classes - 1, f"one of the {classes} traffic classes, 0 to {classes - 1}"
-        kinds = file.whole_numbers("class", 0, *(every if classes else _ANY_CLASS))
+        most, fits = _ANY_CLASS
+        if classes:
+            most, fits = classes - 1, f"one of the {classes} traffic classes, 0 to {classes - 1}"
+        kinds = file.whole_numbers("class", 0, most, fits)
     source, destination = (file.terminals(name, graph) for name in _HEADER[:2])
     same = source == destination
     file.refuse(same, lambda k: f"terminal '{file.columns['source'][k]}' sends to itself, without using the network")
@@ -184,7 +185,7 @@ class _Listed:
             raise ConfigError(f"{self.path}: the file lists no flow")
         names = {name: t for t, name in enumerate(graph.terminal_names)}
         given = list(map(str, self.columns[name]))
-        own = np.fromiter((names.get(word, whole_number(word)) for word in given), np.int64, len(given))
+        own = np.fromiter((names.get(word, min(whole_number(word), graph.terminals)) for word in given), np.int64, len(given))
         known = f"terminals are numbered 0 to {graph.terminals - 1}, and the first is named '{graph.terminal_names[0]}'"
         wrong = (own < 0) | (own >= graph.terminals)
         self.refuse(wrong, lambda k: f"there is no terminal '{given[k]}'; {known}")
@@ -193,8 +194,13 @@ class _Listed:
 
 def _csv(path: str | os.PathLike[str]) -> _Listed:
     text = read_unpacked(path).decode("utf-8-sig", "replace")
-    lines = {k: [word.strip() for word in line] for k, line in enumerate(csv.reader(text.splitlines()), 1) if line}
-    header = lines.pop(1, [])
+    rows = enumerate(csv.reader(text.splitlines()), 1)
+    lines = {k: [word.strip() for word in row] for k, row in rows if len(row) > 1 or "".join(row).strip()}
+    if not lines:
+        raise ConfigError(f"{path}: the file is empty")
+    header = lines.pop(min(lines))
+    if len(set(header)) < len(header):
+        raise ConfigError(f"{path}: a column appears twice: {','.join(header)}")
     for k, line in lines.items():
         if len(line) != len(header):
             raise ConfigError(f"{path}, line {k}: {len(line)} columns; the header has {len(header)}")

@@ -52,7 +52,7 @@ auto without_gil(Work&& work) {
 
 inline const Seam& seam_of(const Simulation& sim, const char* what) {
   if (!sim.network().seam)
-    throw ConfigError(std::string(what) + ": routing." + sim.network().routing_name +
+    throw ConfigError(what, ": routing.", sim.network().routing_name,
                       " asks no agent; use routing=agent, policy, random or biased");
   return *sim.network().seam;
 }
@@ -70,8 +70,7 @@ inline std::string shown(const py::handle& item) {
 template <class T>
 std::shared_ptr<T> held(const py::handle& item, const std::string& where) {
   if (!py::isinstance<T>(item))
-    throw ConfigError(where + ": " + shown(item) + " is not a " +
-                      std::string(py::str(py::type::of<T>().attr("__name__"))));
+    throw ConfigError(where, ": ", shown(item), " is not a ", std::string(py::str(py::type::of<T>().attr("__name__"))));
   return item.cast<std::shared_ptr<T>>();
 }
 // pybind11 holds no const class, but Python changes neither programs nor graphs, tables and demands.
@@ -145,7 +144,7 @@ inline Integers integers(const py::handle& given, const std::string& where) {
   const char kind = array ? array.dtype().kind() : 'O';
   if (!array || (array.size() > 0 && kind != 'i' && kind != 'u' && kind != 'b')) {
     PyErr_Clear();
-    throw ConfigError(where + ": " + shown(given) + " is not a list or an array of integers");
+    throw ConfigError(where, ": ", shown(given), " is not a list or an array of integers");
   }
   return Integers(array);
 }
@@ -158,8 +157,7 @@ std::vector<T> integers_of(const py::handle& given, const std::string& where,
   for (std::size_t k = 0; k < out.size(); k++) {
     const i64 value = whole.data()[k];
     if (value < 0 || static_cast<u64>(value) > most)
-      throw ConfigError(where + ": entry " + std::to_string(k) + " is " + std::to_string(value) + "; valid are 0 to " +
-                        std::to_string(most));
+      throw ConfigError(where, ": entry ", k, " is ", value, "; valid are 0 to ", most);
     out[k] = static_cast<T>(value);
   }
   return out;

@@ -6,7 +6,7 @@
 template <class T>
 T number(const std::string& where, const py::handle& item) {
   py::detail::make_caster<T> caster;
-  if (!caster.load(item, true)) throw ConfigError(where + ": " + shown(item) + " is not a number of 64 bits");
+  if (!caster.load(item, true)) throw ConfigError(where, ": ", shown(item), " is not a number of 64 bits");
   return py::detail::cast_op<T>(caster);
 }
 
@@ -21,14 +21,14 @@ static Value to_value(const std::string& where, const py::handle& item) {
   const char kind = array ? array.dtype().kind() : 'O';
   if (kind != 'i' && kind != 'u' && kind != 'f') {
     PyErr_Clear();
-    throw ConfigError(where + ": " + shown(item) + " is not a number, text, boolean or list of numbers");
+    throw ConfigError(where, ": ", shown(item), " is not a number, text, boolean or list of numbers");
   }
   const Reals numbers(array);
   return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
 }
 
 static py::dict to_mapping(const std::string& where, const py::handle& given) {
-  if (!py::isinstance<py::dict>(given)) throw ConfigError(where + ": " + shown(given) + " is not a mapping");
+  if (!py::isinstance<py::dict>(given)) throw ConfigError(where, ": ", shown(given), " is not a mapping");
   return py::reinterpret_borrow<py::dict>(given);
 }
 
@@ -47,9 +47,9 @@ static void take_section(const py::dict& config, const char* where, Section& sec
       section.name = to_text(std::string(where) + ".name", py::str(values.attr("pop")("name")));
     section.values = to_values(where, values);
   } else if (!given.is_none()) {
-    throw ConfigError(std::string(where) + ": " + shown(given) + " is neither a name nor a mapping");
+    throw ConfigError(where, ": ", shown(given), " is neither a name nor a mapping");
   }
-  if (section.name.empty()) throw ConfigError(std::string(where) + ": missing; give {'name': ..., parameters}");
+  if (section.name.empty()) throw ConfigError(where, ": missing; give {'name': ..., parameters}");
 }
 
 // Lists of names become the comma-separated text that the core reads. Keys with the value None are left out.
@@ -90,7 +90,7 @@ static WorkloadSection to_workload(const py::object& given) {
   WorkloadSection section;
   const py::object jobs = values.attr("pop")("jobs", py::tuple());
   if (!is_list(jobs) || py::len(jobs) == 0)
-    throw ConfigError("workload.jobs: " + shown(jobs) + " is not a list of at least one job");
+    throw ConfigError("workload.jobs: ", shown(jobs), " is not a list of at least one job");
   for (const py::handle& job : jobs) section.jobs.push_back(to_job(job));
   if (values.contains("classes"))
     for (const auto& [rule, name] : to_mapping("workload.classes", values.attr("pop")("classes")))
@@ -124,14 +124,14 @@ void take_object(const py::dict& config, const char* section, const char* key, s
 static u64 to_count(const std::string& key, const py::object& given, u64 most, const std::string& range) {
   const bool integer = py::isinstance<py::int_>(given) && !py::isinstance<py::bool_>(given);
   if (!integer || given < py::int_(0) || given > py::int_(most))
-    throw ConfigError(key + ": " + shown(given) + " is not an integer from 0 to " + range);
+    throw ConfigError(key, ": ", shown(given), " is not an integer from 0 to ", range);
   return given.cast<u64>();
 }
 
 std::string to_text(const std::string& where, const py::handle& item) {
   py::detail::make_caster<std::string> caster;
   if (!py::isinstance<py::str>(item) || !caster.load(item, false))
-    throw ConfigError(where + ": " + shown(item) + " is not text that can be encoded as UTF-8");
+    throw ConfigError(where, ": ", shown(item), " is not text that can be encoded as UTF-8");
   return py::detail::cast_op<std::string>(caster);
 }
 
@@ -162,7 +162,7 @@ Config to_config(const py::object& mapping) {
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end())
-      throw ConfigError(key + ": unknown section" + did_you_mean(key, valid) + "; valid sections: " + join(valid));
+      throw ConfigError(key, ": unknown section", did_you_mean(key, valid), "; valid sections: ", join(valid));
   }
   Config config;
   take_object(given, "routing", "table", config.table);

@@ -19,7 +19,7 @@ class DecisionSteps {
       using Array = py::array_t<T, py::array::c_style>;
       const py::object given = arrays_[name];
       if (!Array::check_(given) || py::len(given) != places_.size())
-        throw ConfigError("DecisionSteps: " + std::string(name) + " is not an array with an entry per network");
+        throw ConfigError("DecisionSteps: ", name, " is not an array with an entry per network");
       to = py::reinterpret_borrow<Array>(given).mutable_data();
     };
     of(at_, "at"), of(decided_, "decided"), of(invalid_actions_, "invalid_actions"), of(router_, "router");
@@ -80,13 +80,12 @@ class DecisionSteps {
       const i64 action = slots_of[k];
       if (at_[k] < 0) throw CoreError("step() without a decision; call reset() first");
       if (action < 0 || action >= static_cast<i64>(slots_))
-        throw ConfigError("action: " + std::to_string(action) + " is not a slot; slots are 0 .. " +
-                          std::to_string(slots_ - 1));
+        throw ConfigError("action: ", action, " is not a slot; slots are 0 .. ", slots_ - 1);
       const u32 slots = candidates(k);
       if (!strict_ || action < slots) continue;
       std::string valid = "0";
       for (u32 slot = 1; slot < slots; slot++) valid += ", " + std::to_string(slot);
-      throw ConfigError("action: slot " + std::to_string(action) + " has no candidate; valid here: " + valid +
+      throw ConfigError("action: slot ", action, " has no candidate; valid here: ", valid,
                         " (info['action_mask'], or invalid='minimal' replaces such actions with slot 0)");
     }
   }
@@ -122,7 +121,7 @@ class DecisionSteps {
     double end = 0;
   };
   Simulation& network(u32 k) const {
-    if (!places_.at(k).batch) throw CoreError("DecisionSteps: network " + std::to_string(k) + " has no place");
+    if (!places_.at(k).batch) throw CoreError("DecisionSteps: network ", k, " has no place");
     return places_[k].batch->only();
   }
 

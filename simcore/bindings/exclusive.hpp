@@ -27,7 +27,7 @@ class Exclusive {
 class Busy {
  public:
   Busy(bool& busy, const char* what) : busy_(busy) {
-    if (busy) throw CoreError(std::string(what) + " is busy in another thread; wait until it is done");
+    if (busy) throw CoreError(what, " is busy in another thread; wait until it is done");
     busy = true;
   }
   ~Busy() { busy_ = false; }

@@ -135,8 +135,7 @@ static py::dict decisions(Simulation& sim) {
 static const Seam& seam_with_network(const Simulation& sim, const char* what) {
   const Seam& seam = seam_of(sim, what);
   if (seam.policy.layers.empty())
-    throw ConfigError(std::string(what) + ": routing." + sim.network().routing_name +
-                      " has no network; use routing=policy");
+    throw ConfigError(what, ": routing.", sim.network().routing_name, " has no network; use routing=policy");
   return seam;
 }
 
@@ -147,19 +146,18 @@ using Layers = std::vector<std::pair<Matrix, Matrix>>;
 static void set_policy(Simulation& sim, const Layers& layers) {
   const PolicyShape& shape = seam_with_network(sim, "set_policy()").policy;
   if (layers.size() + 1 != shape.layers.size())
-    throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers; the policy has " +
-                      std::to_string(shape.layers.size() - 1));
+    throw ConfigError("set_policy(): ", layers.size(), " layers; the policy has ", shape.layers.size() - 1);
   for (u32 l = 0; l < layers.size(); l++) {
     const auto& [weight, bias] = layers[l];
     const py::ssize_t in = shape.layers[l], out = shape.layers[l + 1];
     if (weight.ndim() != 2 || weight.shape(0) != out || weight.shape(1) != in || bias.ndim() != 1 ||
         bias.shape(0) != out)
-      throw ConfigError("set_policy(): layer " + std::to_string(l) + " needs weights of shape (" + std::to_string(out) +
-                        ", " + std::to_string(in) + ") and one bias per output");
+      throw ConfigError("set_policy(): layer ", l, " needs weights of shape (", out, ", ", in,
+                        ") and one bias per output");
     for (const Matrix* m : {&weight, &bias})
       for (py::ssize_t k = 0; k < m->size(); k++)
         if (!std::isfinite(m->data()[k]))
-          throw ConfigError("set_policy(): layer " + std::to_string(l) + " holds a weight that is not finite");
+          throw ConfigError("set_policy(): layer ", l, " holds a weight that is not finite");
   }
   for (u32 l = 0; l < layers.size(); l++)
     load_layer(shape, l, layers[l].first.data(), layers[l].second.data(), sim.state().weights.data());
@@ -168,7 +166,7 @@ static void set_policy(Simulation& sim, const Layers& layers) {
 static py::array_t<float> scores(Simulation& sim, const Matrix& observation) {
   const Seam& seam = seam_with_network(sim, "policy_scores()");
   if (observation.ndim() != 2 || observation.shape(1) != static_cast<py::ssize_t>(seam.width))
-    throw ConfigError("policy_scores(): observations are rows of " + std::to_string(seam.width) + " features");
+    throw ConfigError("policy_scores(): observations are rows of ", seam.width, " features");
   Matrix out({observation.shape(0), static_cast<py::ssize_t>(seam.slots)});
   policy_scores(sim.network(), sim.state(), observation.data(), static_cast<u32>(observation.shape(0)),
                 out.mutable_data());
@@ -188,14 +186,13 @@ py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
 }
 
 static void set_epsilon(Simulation& sim, double epsilon) {
-  if (!(epsilon >= 0 && epsilon <= 1))
-    throw ConfigError("epsilon: " + std::to_string(epsilon) + " is not a probability");
+  if (!(epsilon >= 0 && epsilon <= 1)) throw ConfigError("epsilon: ", epsilon, " is not a probability");
   sim.state().part.learning.epsilon = epsilon;
 }
 
 static void set_temperature(Simulation& sim, double temperature) {
   if (!(temperature >= 0 && temperature <= 1e6))
-    throw ConfigError("temperature: " + std::to_string(temperature) + " is outside 0 .. 1e6");
+    throw ConfigError("temperature: ", temperature, " is outside 0 .. 1e6");
   sim.state().part.learning.temperature = temperature;
 }
 
@@ -234,15 +231,14 @@ static void decide_windows(Simulation& sim, const py::array_t<u32, py::array::c_
   const Control& control = control_of_agent(sim);
   State& s = sim.state();
   if (factors.size() != numbers.size())
-    throw ConfigError("windows: " + std::to_string(factors.size()) + " actions for " + std::to_string(numbers.size()) +
-                      " flows");
+    throw ConfigError("windows: ", factors.size(), " actions for ", numbers.size(), " flows");
   // apply() of the batch refuses actions out of range before it changes a network. Here a wrong one must not read
   // memory.
   for (py::ssize_t k = 0; k < numbers.size(); k++)
     if (numbers.at(k) >= s.sender_flows.size() ||
         static_cast<u64>(factors.at(k)) >= congestion::agent::factors.size() ||
         !congestion::agent::asks(control, s.sender_flows[numbers.at(k)], s.part.totals.now))
-      throw CoreError("windows: flow " + std::to_string(numbers.at(k)) + " does not ask for a decision now");
+      throw CoreError("windows: flow ", numbers.at(k), " does not ask for a decision now");
   for (py::ssize_t k = 0; k < numbers.size(); k++)
     congestion::agent::decide(control, s.sender_flows[numbers.at(k)], s.part.totals.now,
                               static_cast<u32>(factors.at(k)));

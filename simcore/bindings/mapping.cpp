@@ -44,14 +44,13 @@ static workload::CommunicationMatrix matrix_from(u32 terminals, const Integers& 
                                                  const Reals& bytes) {
   workload::CommunicationMatrix matrix;
   if (first.size() < 1 || static_cast<u64>(first.size()) > u64{terminals} + 1)
-    throw ConfigError("matrix: " + std::to_string(first.size() - 1) + " ranks, but the network has only " +
-                      std::to_string(terminals) + " terminals");
+    throw ConfigError("matrix: ", first.size() - 1, " ranks, but the network has only ", terminals, " terminals");
   matrix.ranks = static_cast<u32>(first.size() - 1);
   for (u32 r = 0; r < matrix.ranks; r++) {
     for (i64 e = first.at(r); e < first.at(r + 1); e++) {
       if (!(bytes.at(e) >= 0 && bytes.at(e) <= 1e300))
-        throw ConfigError("matrix: rank " + std::to_string(r) + " sends " + std::to_string(bytes.at(e)) + " bytes to " +
-                          std::to_string(peer.at(e)) + "; valid are finite numbers from 0");
+        throw ConfigError("matrix: rank ", r, " sends ", bytes.at(e), " bytes to ", peer.at(e),
+                          "; valid are finite numbers from 0");
       if (peer.at(e) == r || bytes.at(e) == 0) continue;
       matrix.peer.push_back(static_cast<u32>(peer.at(e)));
       matrix.bytes.push_back(bytes.at(e));
@@ -73,12 +72,10 @@ static workload::CommunicationMatrix matrix_of(const Workload& w) {
 
 static std::vector<u32> terminals_from(const Network& net, u32 ranks, const py::object& given) {
   const std::vector<u32> terminals = integers_of<u32>(given, "terminals", net.terminals - 1);
-  if (terminals.size() != ranks)
-    throw ConfigError("terminals: " + std::to_string(terminals.size()) + " terminals for " + std::to_string(ranks) +
-                      " ranks");
+  if (terminals.size() != ranks) throw ConfigError("terminals: ", terminals.size(), " terminals for ", ranks, " ranks");
   std::vector<char> used(net.terminals, 0);
   for (const u32 t : terminals)
-    if (used[t]++) throw ConfigError("terminals: terminal " + std::to_string(t) + " occurs twice");
+    if (used[t]++) throw ConfigError("terminals: terminal ", t, " occurs twice");
   return terminals;
 }
 
@@ -100,9 +97,8 @@ static py::dict quality_of(Simulation& s, const std::optional<SparseMatrix>& mat
   std::vector<u32> at;
   if (!terminals.is_none()) at = terminals_from(net, given.ranks, terminals);
   else if (given.ranks != net.workload->ranks())
-    throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) +
-                      " ranks, but the workload has " + std::to_string(net.workload->ranks()) +
-                      "; give the terminals, too");
+    throw ConfigError("mapping_quality(): the matrix has ", given.ranks, " ranks, but the workload has ",
+                      net.workload->ranks(), "; give the terminals, too");
   else if (net.workload->scheduled())
     throw ConfigError("mapping_quality(): the jobs of workload.scheduler have no fixed terminals; give the terminals");
   else at = net.workload->rank_terminal;

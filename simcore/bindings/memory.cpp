@@ -45,8 +45,7 @@ static py::dict memories(const Simulation& sim) {
 
 static py::dict cost(const Simulation& sim, double candidates) {
   if (!(candidates >= 0 && candidates <= kMaxRadix))
-    throw ConfigError("hardware_cost(): " + std::to_string(candidates) + " candidates; expected a mean from 0 to " +
-                      std::to_string(kMaxRadix));
+    throw ConfigError("hardware_cost(): ", candidates, " candidates; expected a mean from 0 to ", kMaxRadix);
   const HardwareCost c = hardware_cost(sim.network(), candidates);
   const auto of = [](const Operations& o) {
     return py::dict("multiplications"_a = o.multiplications, "additions"_a = o.additions,
@@ -93,11 +92,11 @@ const char* const kQTable = "q_table";
 
 static void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
   const Network& net = sim.network();
-  if (net.table == kNone) throw ConfigError("routing." + net.routing_name + " has no Q-table");
+  if (net.table == kNone) throw ConfigError("routing.", net.routing_name, " has no Q-table");
   const MemoryShape& t = net.memories[net.table];
   if (values.ndim() != 3 || values.shape(0) != net.routers || values.shape(1) != t.rows || values.shape(2) != t.columns)
-    throw ConfigError(t.name + ": the array must have the shape of the table, " + std::to_string(net.routers) +
-                      " routers x " + std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
+    throw ConfigError(t.name, ": the array must have the shape of the table, ", net.routers, " routers x ", t.rows,
+                      " rows x ", t.columns, " columns");
   sim.set_table(net.table, values.data());
 }
 

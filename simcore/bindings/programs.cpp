@@ -21,7 +21,7 @@ struct ListedFlows : FlowProgram {
   Flow flow(const Network&, u32 rank, u64 number) const override { return flows[first[rank] + number]; }
 };
 
-// Flows in the order of time; the arrays are checked by simcore/_flow_file.py.
+// Flows in the order of time; the arrays are checked by simcore/_demand.py.
 static ProgramPtr program_of_flows(u32 ranks, const Integers& when_ps, const Integers& source,
                                    const Integers& destination, const Integers& bytes, const Integers& kind) {
   auto program = std::make_shared<ListedFlows>();

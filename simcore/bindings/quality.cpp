@@ -47,7 +47,7 @@ static py::array table_bisection(const Table& table, const tables::ChannelGraph&
                                  bool both_ways) {
   const Integers rows = integers(orders, "orders");
   if (rows.ndim() != 2 || rows.shape(1) != static_cast<py::ssize_t>(graph.terminals))
-    throw ConfigError("orders: the array must have the shape [patterns, " + std::to_string(graph.terminals) +
+    throw ConfigError("orders: the array must have the shape [patterns, ", graph.terminals,
                       "], with an order of the terminals per row");
   const std::vector<u32> all = integers_of<u32>(rows, "orders");
   return copied(measured(table, graph, [&] { return tables::bisection_bandwidth(graph, table, all, both_ways); }));

@@ -138,6 +138,6 @@ py::dict registered(const std::string& kind) {
   const std::vector<std::string> kinds = {"topology", "router",   "routing",     "traffic",      "congestion_control",
                                           "motif",    "workload", "observation", "reward",       "relation",
                                           "failures", "engine",   "record",      "traffic_class"};
-  throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) +
-                    "; valid kinds: " + join(kinds));
+  throw ConfigError("registered(): unknown kind '", kind, "'", did_you_mean(kind, kinds),
+                    "; valid kinds: ", join(kinds));
 }

@@ -22,13 +22,12 @@ class SimulationBatch {
       const Exclusive alone(sim);
       const Seam& seam = seam_of(sim, "SimulationBatch()");
       if (sim.network().decider != Decider::kSlots)
-        throw ConfigError("SimulationBatch(): routing." + sim.network().routing_name +
+        throw ConfigError("SimulationBatch(): routing.", sim.network().routing_name,
                           " does not ask an external agent; use routing=agent");
       if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
       if (seam.slots != slots_ || seam.width != width_)
-        throw ConfigError("SimulationBatch(): networks with " + std::to_string(slots_) + " and " +
-                          std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " +
-                          std::to_string(seam.width) + " features; both numbers must be equal for all networks");
+        throw ConfigError("SimulationBatch(): networks with ", slots_, " and ", seam.slots, " slots, ", width_, " and ",
+                          seam.width, " features; both numbers must be equal for all networks");
       for (const Simulation* other : sims_)
         if (other == &sim) throw ConfigError("SimulationBatch(): a simulation occurs twice in the list; use fork()");
       sims_.push_back(&sim);
@@ -86,7 +85,7 @@ class SimulationBatch {
   bool finished() const {
     const Simulation& sim = only();
     if (!sim.network().workload) return false;
-    if (sim.workload_stuck()) throw CoreError("the ranks of the workload wait for ever:\n" + sim.waiting(16));
+    if (sim.workload_stuck()) throw CoreError("the ranks of the workload wait for ever:\n", sim.waiting(16));
     return sim.workload_finished() && sim.empty() &&
            sim.state().part.learning.transitions == decisions_made(sim.state());
   }
@@ -105,8 +104,7 @@ class SimulationBatch {
     const Busy busy(busy_, "this SimulationBatch");
     if (!waiting_) throw CoreError("SimulationBatch.apply() without decisions; call collect() first");
     if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
-      throw ConfigError("SimulationBatch.apply(): " + std::to_string(choices.size()) + " choices for " +
-                        std::to_string(count_) + " decisions");
+      throw ConfigError("SimulationBatch.apply(): ", choices.size(), " choices for ", count_, " decisions");
     const Holders held = hold();
     for (u32 k = 0; k < sims_.size(); k++) check_stands(k);
     const i64* const given = choices.data();
@@ -114,8 +112,7 @@ class SimulationBatch {
       while (j >= at + counts_[k]) at += counts_[k++];
       const bool left = given[j] == -1 && sims_[k]->network().seam->background;
       if (!left && static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
-        throw ConfigError("SimulationBatch.apply(): slot " + std::to_string(given[j]) + " of decision " +
-                          std::to_string(j) + " is masked out");
+        throw ConfigError("SimulationBatch.apply(): slot ", given[j], " of decision ", j, " is masked out");
       actions_[j] = static_cast<u32>(given[j]);
     }
     const float* const logs = log_probability ? log_probability->data() : nullptr;
@@ -308,7 +305,7 @@ class SimulationBatch {
     Simulation& sim = *sims_[k];
     if (sim.state().part.totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
     waiting_ = false;
-    throw CoreError("SimulationBatch.apply(): network " + std::to_string(k) +
+    throw CoreError("SimulationBatch.apply(): network ", k,
                     " was advanced or restored after collect(); call collect() again");
   }
 
@@ -337,12 +334,11 @@ class SimulationBatch {
   }
   void check_log_probabilities(const LogProbabilities& given) const {
     if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
-      throw ConfigError("SimulationBatch.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
-                        std::to_string(count_) + " decisions");
+      throw ConfigError("SimulationBatch.apply(): ", given.size(), " log-probabilities for ", count_, " decisions");
     for (u32 j = 0; j < count_; j++)  // above 0 by the rounding of a probability of 1
       if (!(given.data()[j] <= 1e-4f))
-        throw ConfigError("SimulationBatch.apply(): log_probability " + std::to_string(given.data()[j]) +
-                          " of decision " + std::to_string(j) + " is not the logarithm of a probability");
+        throw ConfigError("SimulationBatch.apply(): log_probability ", given.data()[j], " of decision ", j,
+                          " is not the logarithm of a probability");
   }
 
   py::list held_;

@@ -16,8 +16,7 @@ static u32 whole_number(const py::dict& given, const char* key, u32 fallback, u3
   if (!given.contains(key)) return fallback;
   const auto value = integers_of<u32>(given[key], std::string("table: ") + key);
   if (value.size() != 1 || value[0] < least || value[0] > most)
-    throw ConfigError(std::string("table: ") + key + " is not a number from " + std::to_string(least) + " to " +
-                      std::to_string(most));
+    throw ConfigError("table: ", key, " is not a number from ", least, " to ", most);
   return value[0];
 }
 
@@ -26,8 +25,7 @@ static void check_shape(const py::dict& given, const char* key, const Shape& wan
   if (!given.contains(key)) return;
   const py::object has = py::array(given[key]).attr("shape"), valid = py::tuple(py::cast(wanted));
   if (!has.equal(valid))
-    throw ConfigError(std::string("table: ") + key + ": an array of shape " + shown(has) + "; valid is [" + axes +
-                      "] = " + shown(valid));
+    throw ConfigError("table: ", key, ": an array of shape ", shown(has), "; valid is [", axes, "] = ", shown(valid));
 }
 
 // Builds a table from arrays by the names of ForwardingTable; missing ones are empty. check() compares the sizes with a
@@ -47,7 +45,7 @@ static TablePtr table_from(const py::dict& given) {
     const std::string by = py::str(given["layer_by"]);
     const auto at = std::find(std::begin(kLayerBy), std::end(kLayerBy), by);
     if (at == std::end(kLayerBy))
-      throw ConfigError("table: layer_by is '" + by + "'; valid are one, destination, switch, terminal");
+      throw ConfigError("table: layer_by is '", by, "'; valid are one, destination, switch, terminal");
     table->layer_by = static_cast<tables::LayerBy>(at - std::begin(kLayerBy));
   }
   const u64 destinations = table->destinations();
@@ -124,8 +122,8 @@ static DemandPtr demand_from(u32 terminals, const py::object& sources, const py:
   for (std::size_t k = 0; k < source.size(); k++) {
     const double w = weights.data()[k];
     if (!(w >= 0 && w <= std::numeric_limits<double>::max()))
-      throw ConfigError("demand: row " + std::to_string(source[k]) + ", column " + std::to_string(destination[k]) +
-                        " is " + to_string(Value{w}) + "; valid are finite numbers from 0");
+      throw ConfigError("demand: row ", source[k], ", column ", destination[k], " is ", w,
+                        "; valid are finite numbers from 0");
     sum += w;
     if (source[k] != destination[k]) between += w;
   }

@@ -158,6 +158,7 @@ def test_agents_accrue_the_delay_of_flows(tmp_path: Path) -> None:
         (["x,1,2,8"], "line 2: time_ns 'x' is not a time"),
         (["0,1,1,8"], "line 2: terminal '1' sends to itself"),
         (["0,1,2"], "line 2: 3 columns; the header has 4"),
+        (["", "0,1,2,8", "  ", "0,1,99999999999999999999,8"], "line 5: there is no terminal '99999999999999999999'"),
         ([], "the file lists no flow"),
     ],
 )

@@ -198,6 +198,7 @@ def test_flows_of_a_file(tmp_path: Path) -> None:
     assert weight.tolist() == [2, 0.5]
     for text, words in (
         ("0,1\n", "header"),
+        ("source,destination,source\n0,1,2\n", "a column appears twice: source,destination,source"),
         ("source,destination\nhost a,host x\n", "line 2.*no terminal 'host x'"),
     ):
         path.write_text(text)

@@ -1,6 +1,7 @@
 // The two kinds of errors that users meet, and hints for misspelt names.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <initializer_list>
 #include <stdexcept>
@@ -13,16 +14,18 @@ namespace flitgym {
 // Makes the exception types the same on both sides of a shared library, even if its build hides all symbols.
 #define FLITGYM_SHARED __attribute__((visibility("default")))
 
-// A part of a message: text or a number.
+// A part of a message: text or a number. It refers to the text that it was made from.
 struct Part {
-  std::string text;
+  char digits[32];  // of a number
+  std::string_view text;
   Part(const char* words) : text(words) {}
   Part(std::string_view words) : text(words) {}
   Part(const std::string& words) : text(words) {}
-  template <std::integral T>
-    requires(!std::same_as<T, char>)
-  Part(T number) : text(std::to_string(number)) {}
+  Part(char letter) : text(digits, 1) { digits[0] = letter; }
+  Part(std::integral auto number)
+      : text(digits, static_cast<std::size_t>(std::to_chars(digits, std::end(digits), number).ptr - digits)) {}
   Part(double number);  // six digits, or as many more as it takes to be read as the same number
+  Part(const Part&) = delete;
 };
 std::string message(std::initializer_list<Part> parts);
 

@@ -7,14 +7,14 @@
 
 namespace flitgym {
 
-Part::Part(double number) {
-  char digits[32];
+static std::string_view written(double number, char (&digits)[32]) {
   for (int count = 6;; count++) {
     std::snprintf(digits, sizeof digits, "%.*g", count, number);
-    if (count == 17 || std::strtod(digits, nullptr) == number) break;
+    if (count == 17 || std::strtod(digits, nullptr) == number) return digits;
   }
-  text = digits;
 }
+
+Part::Part(double number) : text(written(number, digits)) {}
 
 std::string message(std::initializer_list<Part> parts) {
   std::string text;

@@ -78,8 +78,8 @@ Neighbors neighbors_of(const Network& net, const Graph& g, bool timed) {
 }
 
 void claim_square(const Network& net, u64 bytes, const char* what) {
-  claim_memory(u64{net.routers} * net.routers * bytes, "topology." + net.topology_name, std::string(what),
-               " between any two of ", net.routers, " routers");
+  claim_memory(u64{net.routers} * net.routers * bytes, "topology." + net.topology_name, what, " between any two of ",
+               net.routers, " routers");
 }
 
 void count_hops(const Network& net, Graph& g) {

@@ -265,7 +265,7 @@ void Simulation::restore(const std::string& bytes) {
   try {
     flitgym::check_conservation(*network_, fresh);
   } catch (const CoreError& error) {
-    throw ConfigError(std::string("restore(): the snapshot is inconsistent: "), error.what());
+    throw ConfigError("restore(): the snapshot is inconsistent: ", error.what());
   }
   tables_.check_all(*network_, fresh);
   for (u32 k = 0; k < network_->partitions(); k++)

@@ -51,11 +51,10 @@ u32 whole_number(const Source& source, u32 line, const std::string& what, std::s
   u64 value = 0;
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
-  const std::string range = std::to_string(least) + " .. " + std::to_string(most);
   if (end != last || error == std::errc::invalid_argument)
-    fail(source, line, shown(text), " is not a number for ", what, "; expected ", range);
+    fail(source, line, shown(text), " is not a number for ", what, "; expected ", least, " .. ", most);
   if (error != std::errc() || value < least || value > most)
-    fail(source, line, std::string(text.substr(0, 40)), " is out of range for ", what, "; expected ", range);
+    fail(source, line, text.substr(0, 40), " is out of range for ", what, "; expected ", least, " .. ", most);
   return static_cast<u32>(value);
 }
 

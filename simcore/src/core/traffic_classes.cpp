@@ -62,8 +62,8 @@ std::shared_ptr<TrafficClasses> read_classes(const Config& config, Network& net)
   }
   for (const auto& [what, sum] : {std::pair{"shares", shares}, std::pair{"sources", sources}})
     if (sum > 1 + 1e-9)
-      throw ConfigError(std::string("router.classes: the "), what, " of all classes add up to ",
-                        std::round(sum * 1e6) / 1e6, "; they are parts of a whole, so the sum is at most 1");
+      throw ConfigError("router.classes: the ", what, " of all classes add up to ", std::round(sum * 1e6) / 1e6,
+                        "; they are parts of a whole, so the sum is at most 1");
   for (std::size_t c = 0; c < priorities.size(); c++)
     classes->all[c].rank +=
         static_cast<u32>(std::ranges::count_if(priorities, [&](i64 other) { return other > priorities[c]; }));

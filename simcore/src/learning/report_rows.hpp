@@ -100,10 +100,11 @@ float least_lost(const Network& net, const Graph& graph, const Batch& b, u32 i, 
   return lost(b.candidate_port[begin]);  // minimal path
 }
 
-// ObservationSpec::lost of a block whose data is a TableOfReports.
 struct TableOfReports : ComponentData {
   ReportRows rows;
 };
+// ObservationSpec::lost of a block with this data: the time that packet p loses after `hops` hops if it leaves by a
+// local port.
 inline float learned_loss(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops,
                           u32 router, u32 local) {
   const ReportRows& rows = static_cast<const TableOfReports&>(*own).rows;

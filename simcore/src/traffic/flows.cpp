@@ -1,6 +1,6 @@
 // Flows. Without sizes and without a file, named terminals send packets to one destination each, which serves small
 // networks whose best routing is known. With sizes, flows are drawn: Poisson arrivals at every terminal, or at random
-// groups of terminals (incast). A file lists flows (simcore/_flow_file.py).
+// groups of terminals (incast). A file lists flows (simcore/_demand.py).
 #include "core/traffic_setup.hpp"
 #include "simcore/traffic/draws.hpp"
 #include "traffic/flow_sizes.hpp"

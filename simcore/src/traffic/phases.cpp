@@ -59,7 +59,7 @@ TrafficSchedule schedule(const Params& params, const Network&) {
     end = start + (t.duration_ns > 0 ? t.duration_ns : params.real("phase_ns"));
     before = "phase " + std::to_string(number) + " (" + section.name + ")";
   }
-  if (out.phases.empty()) throw ConfigError(std::string(kKey), ": there is no phase");
+  if (out.phases.empty()) throw ConfigError(kKey, ": there is no phase");
   if (params.boolean("repeat")) out.period_ns = end;
   return out;
 }

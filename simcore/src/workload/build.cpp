@@ -224,7 +224,7 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   for (const JobSection& job : section.jobs) {
     const std::string where = "workload.jobs." + job.name;
     if (!job.program && job.motif.name.empty())
-      throw ConfigError("workload.jobs: a job", job.name.empty() ? std::string() : " named '" + job.name + "'",
+      throw ConfigError("workload.jobs: a job", job.name.empty() ? "" : " named '" + job.name + "'",
                         " has no motif, goal_file or program; set one of them");
     if (job.name.empty() ||
         job.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=

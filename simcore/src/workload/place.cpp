@@ -87,14 +87,11 @@ void check_room(const Nodes& nodes, const std::vector<Job>& jobs, bool share_nod
                         " terminals for one rank each");
     return;
   }
-  const std::string all = "workload: the jobs have " + std::to_string(ranks) + " ranks in total and need ",
-                    has = " for " + std::to_string(nodes.ranks) + " ranks each; use fewer ranks or more ranks per node";
   if (share_nodes ? nics > u64{nodes.count} * nodes.nics : whole > nodes.count)
-    throw ConfigError(share_nodes ? all + std::to_string(nics) + " NICs, but the network has only " +
-                                        std::to_string(nodes.count) + " nodes with " + std::to_string(nodes.nics) +
-                                        " NICs" + has
-                                  : all + std::to_string(whole) + " nodes, but the network has only " +
-                                        std::to_string(nodes.count) + " nodes" + has);
+    throw ConfigError("workload: the jobs have ", ranks, " ranks in total and need ", share_nodes ? nics : whole,
+                      share_nodes ? " NICs" : " nodes", ", but the network has only ", nodes.count, " nodes",
+                      share_nodes ? " with " + std::to_string(nodes.nics) + " NICs" : "", " for ", nodes.ranks,
+                      " ranks each; use fewer ranks or more ranks per node");
 }
 
 void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {

@@ -35,8 +35,7 @@ u32 MarginalCost::slots_of(std::vector<Candidate>& candidates, Candidate took, u
 MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule& rule) : rule_(rule) {
   const Network& net = simulation.network();
   const auto within = [](const char* key, u32 value, u32 least, u32 most) {
-    if (value < least || value > most)
-      throw ConfigError(std::string(key), ": ", value, " is not in [", least, ", ", most, "]");
+    if (value < least || value > most) throw ConfigError(key, ": ", value, " is not in [", least, ", ", most, "]");
   };
   within("horizon_cycles", rule.horizon, 1, kMostCycles);
   within("slots", rule.slots, 2, kMostTried);

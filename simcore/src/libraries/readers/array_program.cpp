@@ -27,7 +27,7 @@ i64 checked(const char* column, Column values, std::size_t index, i64 least, i64
 void check_lengths(const char* like, Column other, std::initializer_list<std::pair<const char*, Column>> columns) {
   for (const auto& [column, values] : columns)
     if (values.size() != other.size())
-      throw ConfigError(std::string(column), ": has ", values.size(), " entries and ", like, " has ", other.size(),
+      throw ConfigError(column, ": has ", values.size(), " entries and ", like, " has ", other.size(),
                         "; expected the same number");
 }
 

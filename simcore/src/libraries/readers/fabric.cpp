@@ -138,8 +138,8 @@ void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_defaul
          did_you_mean(std::string(type), {"host", "switch"}), "; expected host or switch");
   const bool host = type == "host";
   if (typed_[node] > 0 && fabric.nodes[node].host != host)
-    fail(source_, line, shown(fabric.nodes[node].name), " is a ", std::string(type), " here and a ",
-         host ? "switch" : "host", " on line ", typed_[node], "; expected one of the two");
+    fail(source_, line, shown(fabric.nodes[node].name), " is a ", type, " here and a ", host ? "switch" : "host",
+         " on line ", typed_[node], "; expected one of the two");
   if (typed_[node] == 0 && !is_default) typed_[node] = line;
   fabric.nodes[node].host = host;
 }

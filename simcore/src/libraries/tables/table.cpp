@@ -53,19 +53,21 @@ static void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
     if (g.terminals_at(s) == 0) continue;
     for (u32 d = 0; d < table.destinations(); d++) {
       const std::size_t at = std::size_t{s} * table.destinations() + d;
-      const std::string pair =
-          where(table) + "the route from switch " + g.switch_name(s) + " to " + destination_name(g, table, d);
-      if (table.route_length(s, d) > g.switches) throw ConfigError(pair, " is longer than the number of switches");
+      const auto fail = [&](const auto&... what) {
+        throw ConfigError(where(table), "the route from switch ", g.switch_name(s), " to ",
+                          destination_name(g, table, d), what...);
+      };
+      if (table.route_length(s, d) > g.switches) fail(" is longer than the number of switches");
       u32 here = s;
       worked(1 + table.route_length(s, d));
       for (u64 k = table.route_first[at]; k < table.route_first[at + 1]; k++) {
         const u32 c = g.channel(here, table.route_port[k]);
         if (c == kNone)
-          throw ConfigError(pair, " takes port ", table.route_port[k], " of switch ", g.switch_name(here),
-                            ", which leads to no other switch");
+          fail(" takes port ", table.route_port[k], " of switch ", g.switch_name(here),
+               ", which leads to no other switch");
         here = g.to[c];
       }
-      if (here != g.terminal_switch[d >> table.lmc]) throw ConfigError(pair, " ends at switch ", g.switch_name(here));
+      if (here != g.terminal_switch[d >> table.lmc]) fail(" ends at switch ", g.switch_name(here));
     }
   }
 }

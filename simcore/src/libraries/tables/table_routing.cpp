@@ -276,7 +276,7 @@ RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
       rule.sweeps.push_back(make_sweep(params, net, g));
     } catch (const ConfigError& error) {
       if (present.down.empty()) throw;
-      throw ConfigError(std::string(error.what()), " (with the links from ", present.from * net.cycle_ns,
+      throw ConfigError(error.what(), " (with the links from ", present.from * net.cycle_ns,
                         " ns on, by failures.events)");
     }
     const tables::ForwardingTable& table = *rule.sweeps.back()->table;

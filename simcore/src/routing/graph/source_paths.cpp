@@ -159,7 +159,7 @@ static void delivered(const Network& net, State& s, u32 packet) {
                     {kNone, p.source, number * 2 + rule.marked.of(s)[packet], now - rule.decided.of(s)[packet], to});
 }
 
-static u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
+static u32 intermediate_of(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
   const auto& rule = static_cast<const SourceRule&>(*net.relation);
   const Packet& p = s.packets[packet];
   const u32 to = net.terminal_router[p.destination];
@@ -213,7 +213,7 @@ const Register<RoutingSpec> routing({
     .candidates = candidates,
     .chosen = chosen,
     .delivered = delivered,
-    .waypoint = waypoint,
+    .waypoint = intermediate_of,
     .graph = true,
 });
 
@@ -225,7 +225,7 @@ const Register<RelationSpec> relation({
     .candidates = candidates,
     .chosen = chosen,
     .delivered = delivered,
-    .waypoint = waypoint,
+    .waypoint = intermediate_of,
     .graph = true,
 });
 
