@@ -127,6 +127,7 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, clas
     The columns are `time_ns`, `source`, `destination` (terminals by name or number), `bytes` and optionally
     `class`, a whole number. With `classes` traffic classes, it is the index of one of them, the last one by
     default. A trace of packets is such a file, too: each packet is a flow.
+
     Raises:
         ConfigError: The file holds no such flows. The message names the line (CSV) or the row (Parquet).
         OSError: The file cannot be read.
@@ -185,7 +186,8 @@ class _Listed:
             raise ConfigError(f"{self.path}: the file lists no flow")
         names = {name: t for t, name in enumerate(graph.terminal_names)}
         given = list(map(str, self.columns[name]))
-        own = np.fromiter((names.get(word, min(whole_number(word), graph.terminals)) for word in given), np.int64, len(given))
+        numbers = (names.get(word, min(whole_number(word), graph.terminals)) for word in given)
+        own = np.fromiter(numbers, np.int64, len(given))
         known = f"terminals are numbered 0 to {graph.terminals - 1}, and the first is named '{graph.terminal_names[0]}'"
         wrong = (own < 0) | (own >= graph.terminals)
         self.refuse(wrong, lambda k: f"there is no terminal '{given[k]}'; {known}")

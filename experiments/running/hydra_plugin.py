@@ -45,7 +45,7 @@ class Sweep:
     kind: Kind  # of its runs
     line: Line  # the text about a result for the terminal, from the result, its folder, and whether it is new
     objective: Callable[[Any], Any] = lambda result: None  # maps a result to the number that a sweeper minimises
-    meanwhile: Callable[[], object] = lambda: None  # in a thread during the runs, for imports that `conclude` of `main` needs
+    meanwhile: Callable[[], object] = lambda: None  # in a thread during the runs, for imports of `main`
     runs: list[PlannedRun] = field(default_factory=list)
     errors: dict[Path, Exception] = field(default_factory=dict)
 
