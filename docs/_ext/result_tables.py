@@ -36,8 +36,7 @@ from flitgym.experiments.hardware.measure import rows_of
 from flitgym.simcore._policy_file import load_policy
 
 DOCS = Path(__file__).resolve().parent.parent
-SUITES = ("quick", "standard")
-ALL_SUITES = (*SUITES, "jobs", "changing", "random")
+SUITES = ("quick", "standard", "jobs", "changing", "random")
 _PLACE = re.compile(
     r"(?P<begin><!-- table: (?P<name>\w+)(?P<words>[^\n]*?) -->\n)(?P<table>.*?)(?P<end><!-- end of table -->)",
     re.DOTALL,
@@ -100,7 +99,7 @@ def _records(suite: str) -> list[Record]:
 def suites() -> str:
     """Tasks, seeds, networks and recorded runs of every suite."""
     rows = []
-    for name in ALL_SUITES:
+    for name in SUITES:
         suite = _suite(name)
         train = sum(task.set == "train" for task in suite.tasks)
         networks = dict.fromkeys(task.network for task in suite.tasks)
@@ -115,7 +114,7 @@ def transfers() -> str:
     for policy in shipped_policies():
         worlds = worlds_of(policy)
         kinds = Counter[str]()
-        for name in ALL_SUITES:
+        for name in SUITES:
             kinds.update(transfers_of(policy, name).values())
         families = Counter(shape[0] for shape in {world.shape for world in worlds})
         cells = [", ".join(f"{number} `{family}`" for family, number in sorted(families.items()))]
@@ -142,33 +141,22 @@ def tuning() -> str:
 # --- Scores ----------------------------------------------------------------------------------------------------------
 
 
-def _rows_of(
-    make: Callable[[Sequence[Summary]], Table], suite: str | None, policies: str | None
-) -> tuple[list[str], Rows]:
-    """Headings and rows of a benchmark table: of one suite, or of all suites with a column for the suite."""
-    heads: list[str] = []
-    rows: Rows = []
-    for name in (suite,) if suite else SUITES:
-        summaries = [s for s in _summaries(name) if policies is None or s.policy in policies.split(",")]
-        if not summaries:
-            continue
-        table = make(summaries)
-        heads = list(table.heads)
-        rows += [[*([] if suite else [name]), *map(str, line)] for line in table.lines]
-    return (heads if suite else ["suite", *heads]), rows
-
-
-def scores(suite: str | None = None, policies: str | None = None) -> str:
+def scores(suite: str) -> str:
     """Scores on both sets of tasks, and comparisons with the best of the other policies."""
-    heads, rows = _rows_of(overview, suite, policies)
-    if not rows:
-        return f"No results of version {_suite(suite or SUITES[0]).version} are recorded.\n"
-    return markdown(heads, rows)
+    return _table(overview, suite)
 
 
-def kinds(suite: str | None = None, policies: str | None = None, key: str = "kind") -> str:
+def kinds(suite: str, policies: str | None = None, key: str = "kind") -> str:
     """Scores by kind of task, or by another key of `split`."""
-    return markdown(*_rows_of(partial(split, key=key), suite, policies))
+    return _table(partial(split, key=key), suite, policies)
+
+
+def _table(make: Callable[[Sequence[Summary]], Table], suite: str, policies: str | None = None) -> str:
+    shown = [one for one in _summaries(suite) if policies is None or one.policy in policies.split(",")]
+    if not shown:
+        return f"No results of version {_suite(suite).version} are recorded.\n"
+    table = make(shown)
+    return markdown(table.heads, [list(map(str, line)) for line in table.lines])
 
 
 # --- Leaderboard ------------------------------------------------------------------------------------------------------
@@ -176,7 +164,7 @@ def kinds(suite: str | None = None, policies: str | None = None, key: str = "kin
 
 def leaderboard() -> str:
     """One row per policy: held-out scores of the suites with results, cost of a decision and memory of a router."""
-    recorded = [suite for suite in ALL_SUITES if _records(suite)]
+    recorded = [suite for suite in SUITES if _records(suite)]
     of = {suite: {summary.policy: summary for summary in _summaries(suite)} for suite in recorded}
     rows = []
     for policy in dict.fromkeys(policy for known in of.values() for policy in known):
@@ -189,9 +177,9 @@ def leaderboard() -> str:
 
 def _hardware(policy: str) -> list[str]:
     """`router_cost` a policy on the first network that it played, and the network."""
-    played = {(record.suite, record.task) for suite in ALL_SUITES for record in _records(suite)
+    played = {(record.suite, record.task) for suite in SUITES for record in _records(suite)
               if record.policy == policy}  # fmt: skip
-    suites = map(_suite, ALL_SUITES)
+    suites = map(_suite, SUITES)
     task = next(task for suite in suites for task in suite.tasks if (suite.id, task.id) in played)
     overrides = [word for word in task.overrides if word.startswith(("topology", "router"))]
     entry = next(one for one in task.baselines if one.name == policy)
