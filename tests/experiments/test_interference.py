@@ -161,7 +161,7 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(reproduce, "run_all", run)
     monkeypatch.setattr(reproduce, "workload_row", lambda run, directory: synthetic_row(run))
     monkeypatch.setattr(reproduce, "draw", lambda name, place, rows, *_: drawn.append(rows) or [])
-    monkeypatch.setattr("flitgym.experiments.report.write_report", lambda directory, *_, **__: directory)
+    monkeypatch.setattr("flitgym.experiments.report.page.write_report", lambda directory, *_, **__: directory)
     reproduce.reproduce(config, tmp_path, "flitgym reproduce")
     rows = drawn[0]
     assert len(rows) == 240 + 2 * 60 == len({run.directory for run in ran})
