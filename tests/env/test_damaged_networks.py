@@ -40,8 +40,10 @@ def test_all_decisions_of_a_damaged_network(scene: str) -> None:
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_one_agent_per_router(scene: str) -> None:
-    env = RouterParallelEnv(overrides=[*DRAGONFLY, *SCENES[scene]], intervals=3, interval_ns=700)
+    env = RouterParallelEnv(overrides=[*DRAGONFLY, *SCENES[scene]], intervals=6, interval_ns=700)
     observations, _ = env.reset(seed=1)
+    for k, agent in enumerate(env.agents):
+        env.action_space(agent).seed(k)
     channels = env.simulation.channels()
     link = channels["peer_router"] >= 0
     used = set(zip(channels["router"][link].tolist(), channels["port"][link].tolist(), strict=True))
