@@ -112,6 +112,8 @@ struct Seam {
   PolicyShape policy;                   // no layers: decisions come from outside the core
   std::vector<float> weights;           // initial weights; empty: zeros
   double epsilon = 0, temperature = 0;  // initial values
+  bool sequential = false;              // a policy sees the earlier decisions of the cycle (perceptron.cpp)
+  u32 packet_time = 0, asking = 0;      // with `sequential`: columns of these features in `general` and `per_slot`
   // A routing without a seam of its own decides, and the seam only records its decisions.
   bool witness = false;
   std::shared_ptr<const Network> listing;  // of a witness: lists the candidates; null: the network itself does

@@ -1,6 +1,7 @@
 // The policy network. The results have the same bits for every vector width (perceptron.hpp).
 #include "learning/perceptron.hpp"
 
+#include "learning/hops.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/routing/choice.hpp"
 
@@ -161,6 +162,40 @@ void policy_scores(const Network& net, const State& s, const float* observation,
   }
 }
 
+// Sequential allocation: the feature `asking` of a decision also counts the heads that the router has sent to the link
+// earlier in this cycle, as if they were as long as the packet. Otherwise all heads of a cycle take the same idle link.
+// The requests of a batch are in the order of their input VCs (RoutingFacts::sequential).
+class Promises {
+ public:
+  Promises(const Network& net, Batch& b) : net_(net), b_(b), d_(b.decisions) {}
+  void add_to_row(u32 j) {
+    const Seam& seam = *net_.seam;
+    for (; next_ < d_.request[j]; next_++) promise(next_, b_.out_port[next_]);  // requests with one candidate
+    begin(b_.router[next_]);
+    float* const row = d_.observation + std::size_t{j} * seam.width;
+    float* asking = row + seam.general + seam.asking;
+    for (u32 k = 0; k < d_.slot_count[j]; k++, asking += seam.per_slot)
+      *asking = learning::bounded(*asking + heads_[d_.ports[std::size_t{j} * seam.slots + k]] * row[seam.packet_time]);
+  }
+  void take(u32 j) { promise(next_++, d_.ports[std::size_t{j} * net_.seam->slots + d_.chosen[j]]); }
+
+ private:
+  void begin(u32 router) {
+    if (router != router_) std::fill_n(heads_, net_.radix, u16{0});
+    router_ = router;
+  }
+  void promise(u32 request, u32 local_port) {
+    begin(b_.router[request]);
+    heads_[local_port]++;
+  }
+
+  const Network& net_;
+  const Batch& b_;
+  const Decisions& d_;
+  u32 router_ = kNone, next_ = 0;
+  u16 heads_[kMaxRadix];  // by router-local port
+};
+
 void choose_by_policy(const Network& net, const State& s, Batch& b) {
   const Seam& seam = *net.seam;
   const PolicyShape& shape = seam.policy;
@@ -168,12 +203,19 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
   if (d.count == 0) return;
   const float* const weights = s.weights.data();
   const PerceptronLoops& loops = *learning::perceptron_loops().front();
+  Promises promises(net, b);
+  const auto choose = [&](u32 j, const float* scores) {
+    choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
+    if (seam.sequential) promises.take(j);
+  };
   if (!shape.per_slot) {
-    const u32 stride = padded(shape.layers.back());
-    const float* scores = forward(loops, shape, weights, d.observation, seam.width, d.count, d.rows, d.scores);
-    for (u32 j = 0; j < d.count; j++)
-      choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores + std::size_t{j} * stride, d.slot_count[j],
-                  d.chosen[j], d.log_probability[j]);
+    const u32 stride = padded(shape.layers.back()), rows = seam.sequential ? 1 : d.count;
+    for (u32 first = 0; first < d.count; first += rows) {
+      if (seam.sequential) promises.add_to_row(first);
+      const float* scores = forward(loops, shape, weights, d.observation + std::size_t{first} * seam.width, seam.width,
+                                    rows, d.rows, d.scores);
+      for (u32 j = 0; j < rows; j++) choose(first + j, scores + std::size_t{j} * stride);
+    }
     return;
   }
   const u32 hidden = static_cast<u32>(shape.layers.size()) - 2, last_width = padded(shape.layers[hidden]);
@@ -197,8 +239,9 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
                                .worked = [](u64 steps) { worked(steps); }};
   float scores[kMostSlots];
   for (u32 j = 0; j < d.count; j++) {
+    if (seam.sequential) promises.add_to_row(j);
     loops.score_slots(network, d.observation + std::size_t{j} * seam.width, d.slot_count[j], scores);
-    choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
+    choose(j, scores);
   }
 }
 
@@ -215,7 +258,10 @@ Operations policy_operations(const Network& net, double candidates) {
     if (l < hidden) units += times * layers[l + 1];  // compared with 0
   }
   // A product is added to a sum that begins with the bias. The best of the scores takes candidates - 1 comparisons.
-  return {.multiplications = products, .additions = products, .comparisons = units + std::max(candidates - 1, 0.0)};
+  // Sequential allocation adds a count of heads to the feature `asking` of each candidate.
+  return {.multiplications = products,
+          .additions = products + (seam.sequential ? candidates : 0),
+          .comparisons = units + std::max(candidates - 1, 0.0)};
 }
 
 }  // namespace flitgym

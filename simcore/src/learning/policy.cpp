@@ -90,6 +90,26 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
   return values;
 }
 
+// Finds the features that sequential allocation reads and changes.
+static void allocate_in_sequence(const std::string& where, Seam& seam) {
+  const auto column = [](const std::vector<Feature>& features, const char* name) {
+    return static_cast<u32>(std::ranges::find(features, name, &Feature::name) - features.begin());
+  };
+  u32 general = 0, per_slot = 0;
+  for (const ObservationSpec* block : seam.blocks) {
+    const u32 time = column(block->general, "packet_time"), asking = column(block->per_slot, "asking");
+    if (time < block->general.size() && asking < block->per_slot.size()) {
+      seam.sequential = true;
+      seam.packet_time = general + time;
+      seam.asking = per_slot + asking;
+    }
+    general += static_cast<u32>(block->general.size());
+    per_slot += static_cast<u32>(block->per_slot.size());
+  }
+  if (!seam.sequential)
+    throw ConfigError(where, ".allocation: sequential needs the observation relative, which has the feature asking");
+}
+
 void route(const Network& net, State& s, Batch& b) {
   make_decisions(net, s, b);
   choose_by_policy(net, s, b);
@@ -112,6 +132,10 @@ std::vector<ParamSpec> params() {
   specs.push_back(choice("weights", "float32", {"float32", "8bit"},
                          "numbers of the network: float32; 8bit = whole numbers from -127 to 127, with a scale per "
                          "unit that is a power of two; the biases stay float32"));
+  specs.push_back(choice("allocation", "greedy", {"greedy", "sequential"},
+                         "greedy = heads that a router routes in the same cycle see the same queues; sequential = a "
+                         "router routes one head after another, and the feature asking also counts the earlier heads "
+                         "of the cycle"));
   specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
   specs.push_back(
       real("temperature", 0, 0, 1e6, "",
@@ -146,7 +170,7 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     net.identity += "policy of";
     for (const auto& [key, value] : stored) net.identity += " " + key + "=" + to_string(value);
   }
-  const RoutingFacts facts = [&] {
+  RoutingFacts facts = [&] {
     try {
       return build_seam(effective, net, seam);
     } catch (const ConfigError& error) {
@@ -157,6 +181,8 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
                         ", does not run on this network: ", error.what());
     }
   }();
+  if (given.text("allocation") == "sequential") allocate_in_sequence("routing." + net.routing_name, *seam);
+  facts.sequential = seam->sequential;
   seam->policy.per_slot = effective.text("network") == "slots";
   if (effective.text("activation") == "tanh") seam->policy.activation = Activation::kTanh;
   seam->policy.eight_bit = given.text("weights") == "8bit";
