@@ -47,6 +47,8 @@ std::vector<Case> cases() {
         config(small_network(), hpdc21(),
                {"policy", {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", observation}}},
                uniform));
+  add("fat_tree policy", config(small("fat_tree"), input_queued(),
+                                {"policy", {{"observation", "relative"}, {"allocation", "sequential"}}}, mixed_sizes));
   add("dragonfly ugal_global", config(small_network(), hpdc21(), {"ugal_global", {}}, adversarial));
   add("dragonfly policy remote_queues",
       config(small_network(), input_queued(),

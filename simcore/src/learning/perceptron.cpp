@@ -162,9 +162,10 @@ void policy_scores(const Network& net, const State& s, const float* observation,
   }
 }
 
-// Sequential allocation: the feature `asking` of a decision also counts the heads that the router has sent to the link
-// earlier in this cycle, as if they were as long as the packet. Otherwise all heads of a cycle take the same idle link.
-// The requests of a batch are in the order of their input VCs (RoutingFacts::sequential).
+// Sequential allocation (Kim, Dally, Abts, SC 2006): the feature `asking` of a decision also counts the heads that the
+// router has sent to the link earlier in this cycle, as if they were as long as the packet. Otherwise all heads of a
+// cycle take the same idle link. The requests of a batch are in the order of their input VCs
+// (RoutingFacts::sequential).
 class Promises {
  public:
   Promises(const Network& net, Batch& b) : net_(net), b_(b), d_(b.decisions) {}

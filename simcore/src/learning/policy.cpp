@@ -90,26 +90,6 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
   return values;
 }
 
-// Finds the features that sequential allocation reads and changes.
-static void allocate_in_sequence(const std::string& where, Seam& seam) {
-  const auto column = [](const std::vector<Feature>& features, const char* name) {
-    return static_cast<u32>(std::ranges::find(features, name, &Feature::name) - features.begin());
-  };
-  u32 general = 0, per_slot = 0;
-  for (const ObservationSpec* block : seam.blocks) {
-    const u32 time = column(block->general, "packet_time"), asking = column(block->per_slot, "asking");
-    if (time < block->general.size() && asking < block->per_slot.size()) {
-      seam.sequential = true;
-      seam.packet_time = general + time;
-      seam.asking = per_slot + asking;
-    }
-    general += static_cast<u32>(block->general.size());
-    per_slot += static_cast<u32>(block->per_slot.size());
-  }
-  if (!seam.sequential)
-    throw ConfigError(where, ".allocation: sequential needs the observation relative, which has the feature asking");
-}
-
 void route(const Network& net, State& s, Batch& b) {
   make_decisions(net, s, b);
   choose_by_policy(net, s, b);
@@ -181,8 +161,10 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
                         ", does not run on this network: ", error.what());
     }
   }();
-  if (given.text("allocation") == "sequential") allocate_in_sequence("routing." + net.routing_name, *seam);
-  facts.sequential = seam->sequential;
+  facts.sequential = seam->sequential = given.text("allocation") == "sequential";
+  if (seam->sequential && seam->asking == kNone)
+    throw ConfigError("routing.", net.routing_name,
+                      ".allocation: sequential needs the feature asking of the observation relative");
   seam->policy.per_slot = effective.text("network") == "slots";
   if (effective.text("activation") == "tanh") seam->policy.activation = Activation::kTanh;
   seam->policy.eight_bit = given.text("weights") == "8bit";

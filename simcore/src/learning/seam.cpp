@@ -165,6 +165,10 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
     if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end())
       throw ConfigError(where, ".observation: '", name, "' is given twice");
     seam.blocks.push_back(&block);
+    if (block.asking != kNone) {
+      seam.packet_time = seam.general + block.packet_time;
+      seam.asking = seam.per_slot + block.asking;
+    }
     seam.general += static_cast<u32>(block.general.size());
     seam.per_slot += static_cast<u32>(block.per_slot.size());
   }

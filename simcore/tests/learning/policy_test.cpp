@@ -151,6 +151,45 @@ TEST(policy_takes_the_first_of_equals) {
   CHECK(x.batch.decisions.slot_count[0] == 5 && x.batch.decisions.chosen[0] == 2);
 }
 
+// Three heads at router 0 of a line of 4 for router 3, in one cycle. The first had its detour, so it can only take the
+// direct link. The score of a slot is minus `asking`. Greedy: all take the direct link. Sequential: the other heads see
+// the earlier ones, and each takes another link. Heads at another router do not count, nor those of an earlier cycle.
+TEST(sequential_allocation_counts_the_earlier_heads_of_a_router) {
+  for (const char* network : {"slots", "flat"})
+    for (const char* allocation : {"greedy", "sequential"}) {
+      const bool sequential = allocation == std::string("sequential");
+      Lone x = lone(
+          hyperx_section({4}, 1),
+          policy(network, {}, {{"relation", "dim_war"}, {"observation", "path+relative"}, {"allocation", allocation}}));
+      const Seam& seam = *x.net.seam;
+      const ObservationSpec& path = *seam.blocks[0];
+      const std::size_t asking = path.per_slot.size() + 4, packet_time = path.general.size() + 3;  // columns
+      for (u32 k = 0; k < (seam.policy.per_slot ? 1 : seam.slots); k++)
+        x.state.weights[(seam.general + k * seam.per_slot + asking) * 16 + k] = -1;
+      x.resize(3);
+      for (Packet& p : x.state.packets) {
+        p.flits = 5;
+        p.destination = 3;
+      }
+      x.state.packets[0].hops = 1;
+      const Decisions& d = x.batch.decisions;
+      for (const u32 third_router : {0u, 1u, 0u}) {
+        x.request(0, {0, 1, 0}, 0);
+        x.request(1, {0, 0, 0}, 1);
+        x.request(2, {third_router, 0, 0}, 2);
+        x.net.route(x.net, x.state, x.batch);
+        CHECK_EQ(d.count, 2u);
+        const float* const row = d.observation;
+        CHECK(row[packet_time] > 0 && x.batch.out_port[0] == 3 && (x.batch.out_port[1] == 3) == !sequential);
+        CHECK_EQ(row[seam.general + asking], sequential ? row[packet_time] : 0);
+        CHECK_EQ(d.chosen[1] == 0, !sequential || third_router == 1);
+        CHECK(!sequential || x.batch.out_port[2] != x.batch.out_port[1] || third_router == 1);
+      }
+    }
+  const Section without = policy("slots", {}, {{"observation", "path"}, {"allocation", "sequential"}});
+  CHECK_THROWS(ConfigError, lone(hyperx_section({4}, 1), without), "asking");
+}
+
 // ---- Random choices ----
 
 namespace {

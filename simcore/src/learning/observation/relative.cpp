@@ -91,6 +91,8 @@ const Register<ObservationSpec> entry({
                  {"hop_time", 0, kMostRelative, "time of the hop itself / mean hop"}},
     .write = write,
     .local = true,
+    .packet_time = 3,
+    .asking = 4,
     .distances = true,
 });
 
