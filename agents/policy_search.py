@@ -68,6 +68,7 @@ class Config:
     relation: str = "widest"
     slots: int = 6
     slots_by: str = "estimate"  # or random, rotated: how candidates are chosen if there are more than slots
+    allocation: str = "greedy"  # or sequential: a decision sees the earlier ones of its router in the cycle
     tolls: list[str] = field(default_factory=list)  # features for which non-minimal paths pay an extra cost
     # Features with the cost of another one: {more_time: lost} if time in flight and reported lost time count alike
     tied: dict[str, str] = field(default_factory=dict)
@@ -130,7 +131,7 @@ class Config:
 
 
 _DISTRIBUTION = ("mean", "step", "scale", "path", "path_in_steps")
-_PARAMETERS = ("network", "hidden", "observation", "relation", "slots", "slots_by")
+_PARAMETERS = ("network", "hidden", "observation", "relation", "slots", "slots_by", "allocation")
 
 
 def features_of(observation: str, kind: str = "per_slot") -> list[str]:

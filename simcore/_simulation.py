@@ -64,7 +64,7 @@ class Simulation(_core.Simulation):
             `threads` (default 1) run this network. `partitions` is the number of parts that they can run in parallel;
             the default 0 lets the core choose it, at least one per thread. With a built-in routing, the number changes
             the state hash but no statistic, except two (see docs/simulate.md). It changes the order of the decisions
-            and of the feedback that an agent gets. Routings with `allocation=sequential` always have the core's number.
+            and of the feedback that an agent gets.
 
     A large network is cut into `facts()["partitions"]` partitions, which run in parallel. The attribute `threads`
     changes the number of threads and not the partitions, so the resulting state does not depend on it. Small networks

@@ -73,7 +73,7 @@ def searcher(plain: Mapping[str, Any]) -> Any:
     tolls = list(compose_root("train", shlex.split(metadata["trained_by"])[2:]).agent.tolls)
     population = min(_ROUND, plain[NAME]["candidates"])
     given: dict[str, Any] = {key: metadata[key] for key in ("observation", "relation", "slots_by")}
-    given |= {"slots": int(metadata["slots"]), "tolls": tolls}
+    given |= {"slots": int(metadata["slots"]), "tolls": tolls, "allocation": plain["routing"]["allocation"]}
     given |= {"spread": 0.5, "population": population, "elite": max(1, population // 3)}
     config = Config(**given, start=costs_of(layers, given["observation"], tolls))
     run = plain["run"]

@@ -52,9 +52,6 @@ struct ObservationSpec {
   // Whether the block reads only the packet and the router that decides. Otherwise it may also read queues and credits
   // of other routers. Partitions then meet in every cycle. The core cuts such a network only on request.
   bool local = false;
-  // Columns in `general` and `per_slot` of the packet's time on a link, and of the time of the packets that request the
-  // slot's link. A policy with sequential allocation needs them (perceptron.cpp).
-  u32 packet_time = kNone, asking = kNone;
   bool distances = false;   // reads hops from the next routers to the destination (Seam::hops)
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
@@ -100,7 +97,7 @@ inline constexpr u32 kMostSlots = 16;  // limit of `slots`; size of the per-deci
 // Shared constants of the routings `agent` and `policy`.
 struct Seam {
   u32 slots = 0, general = 0, per_slot = 0, width = 0;
-  u32 packet_time = kNone, asking = kNone;  // columns as in ObservationSpec, of the whole observation
+  u32 packet_time = 0, asking = kNone;  // columns of these features in `general` and `per_slot`; kNone: there are none
   std::vector<const ObservationSpec*> blocks;
   std::vector<std::shared_ptr<const ComponentData>> block_data;  // [blocks] results of their setup()
   const RewardSpec* reward = nullptr;
@@ -116,7 +113,6 @@ struct Seam {
   PolicyShape policy;                   // no layers: decisions come from outside the core
   std::vector<float> weights;           // initial weights; empty: zeros
   double epsilon = 0, temperature = 0;  // initial values
-  bool sequential = false;              // a policy sees the earlier decisions of the cycle (perceptron.cpp)
   // A routing without a seam of its own decides, and the seam only records its decisions.
   bool witness = false;
   std::shared_ptr<const Network> listing;  // of a witness: lists the candidates; null: the network itself does

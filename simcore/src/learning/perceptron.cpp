@@ -162,37 +162,36 @@ void policy_scores(const Network& net, const State& s, const float* observation,
   }
 }
 
-// Sequential allocation (Kim, Dally, Abts, SC 2006): the feature `asking` of a decision also counts the heads that the
-// router has sent to the link earlier in this cycle, as if they were as long as the packet. Otherwise all heads of a
-// cycle take the same idle link. The requests of a batch are in the order of their input VCs
-// (RoutingFacts::sequential).
-class Promises {
+// Sequential allocation (Kim, Dally, Abts, SC 2006): the feature `asking` of a decision also counts the heads that its
+// router has routed to the link earlier in this cycle, as if they were as long as the packet. Otherwise all heads of a
+// cycle take the same idle link. On routers whose crossbar has a port per VC, `asking` counts only these heads. The
+// requests of a batch are in the order of their input VCs (RoutingFacts::sequential).
+class EarlierHeads {
  public:
-  Promises(const Network& net, Batch& b) : net_(net), b_(b), d_(b.decisions) {}
+  EarlierHeads(const Network& net, Batch& b) : net_(net), b_(b) {}
+  // Adds them to the row of decision j. All earlier requests of the batch have a port.
   void add_to_row(u32 j) {
     const Seam& seam = *net_.seam;
-    for (; next_ < d_.request[j]; next_++) promise(next_, b_.out_port[next_]);  // requests with one candidate
+    const Decisions& d = b_.decisions;
+    for (; next_ < d.request[j]; next_++) {
+      begin(b_.router[next_]);
+      heads_[b_.out_port[next_]]++;
+    }
     begin(b_.router[next_]);
-    float* const row = d_.observation + std::size_t{j} * seam.width;
+    float* const row = d.observation + std::size_t{j} * seam.width;
     float* asking = row + seam.general + seam.asking;
-    for (u32 k = 0; k < d_.slot_count[j]; k++, asking += seam.per_slot)
-      *asking = learning::bounded(*asking + heads_[d_.ports[std::size_t{j} * seam.slots + k]] * row[seam.packet_time]);
+    for (u32 k = 0; k < d.slot_count[j]; k++, asking += seam.per_slot)
+      *asking = learning::bounded(*asking + heads_[d.ports[std::size_t{j} * seam.slots + k]] * row[seam.packet_time]);
   }
-  void take(u32 j) { promise(next_++, d_.ports[std::size_t{j} * net_.seam->slots + d_.chosen[j]]); }
 
  private:
   void begin(u32 router) {
     if (router != router_) std::fill_n(heads_, net_.radix, u16{0});
     router_ = router;
   }
-  void promise(u32 request, u32 local_port) {
-    begin(b_.router[request]);
-    heads_[local_port]++;
-  }
 
   const Network& net_;
   const Batch& b_;
-  const Decisions& d_;
   u32 router_ = kNone, next_ = 0;
   u16 heads_[kMaxRadix];  // by router-local port
 };
@@ -204,15 +203,16 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
   if (d.count == 0) return;
   const float* const weights = s.weights.data();
   const PerceptronLoops& loops = *learning::perceptron_loops().front();
-  Promises promises(net, b);
+  const bool sequential = net.routing_facts.sequential;
+  EarlierHeads earlier(net, b);
   const auto choose = [&](u32 j, const float* scores) {
     choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
-    if (seam.sequential) promises.take(j);
+    b.out_port[d.request[j]] = d.ports[std::size_t{j} * seam.slots + d.chosen[j]];
   };
   if (!shape.per_slot) {
-    const u32 stride = padded(shape.layers.back()), rows = seam.sequential ? 1 : d.count;
+    const u32 stride = padded(shape.layers.back()), rows = sequential ? 1 : d.count;
     for (u32 first = 0; first < d.count; first += rows) {
-      if (seam.sequential) promises.add_to_row(first);
+      if (sequential) earlier.add_to_row(first);
       const float* scores = forward(loops, shape, weights, d.observation + std::size_t{first} * seam.width, seam.width,
                                     rows, d.rows, d.scores);
       for (u32 j = 0; j < rows; j++) choose(first + j, scores + std::size_t{j} * stride);
@@ -240,7 +240,7 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
                                .worked = [](u64 steps) { worked(steps); }};
   float scores[kMostSlots];
   for (u32 j = 0; j < d.count; j++) {
-    if (seam.sequential) promises.add_to_row(j);
+    if (sequential) earlier.add_to_row(j);
     loops.score_slots(network, d.observation + std::size_t{j} * seam.width, d.slot_count[j], scores);
     choose(j, scores);
   }
@@ -261,7 +261,7 @@ Operations policy_operations(const Network& net, double candidates) {
   // A product is added to a sum that begins with the bias. The best of the scores takes candidates - 1 comparisons.
   // Sequential allocation adds a count of heads to the feature `asking` of each candidate.
   return {.multiplications = products,
-          .additions = products + (seam.sequential ? candidates : 0),
+          .additions = products + (net.routing_facts.sequential ? candidates : 0),
           .comparisons = units + std::max(candidates - 1, 0.0)};
 }
 

@@ -114,8 +114,8 @@ std::vector<ParamSpec> params() {
                          "unit that is a power of two; the biases stay float32"));
   specs.push_back(choice("allocation", "greedy", {"greedy", "sequential"},
                          "greedy = heads that a router routes in the same cycle see the same queues; sequential = a "
-                         "router routes one head after another, and the feature asking also counts the earlier heads "
-                         "of the cycle"));
+                         "router routes one head after another, and the feature asking also counts those that it has "
+                         "routed before in this cycle"));
   specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
   specs.push_back(
       real("temperature", 0, 0, 1e6, "",
@@ -161,10 +161,12 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
                         ", does not run on this network: ", error.what());
     }
   }();
-  facts.sequential = seam->sequential = given.text("allocation") == "sequential";
-  if (seam->sequential && seam->asking == kNone)
+  facts.sequential = given.text("allocation") == "sequential";
+  if (facts.sequential && seam->asking == kNone)
     throw ConfigError("routing.", net.routing_name,
-                      ".allocation: sequential needs the feature asking of the observation relative");
+                      ".allocation: sequential needs the feature asking of the observation "
+                      "relative; this policy has ",
+                      effective.text("observation"), ", so use greedy");
   seam->policy.per_slot = effective.text("network") == "slots";
   if (effective.text("activation") == "tanh") seam->policy.activation = Activation::kTanh;
   seam->policy.eight_bit = given.text("weights") == "8bit";

@@ -157,6 +157,11 @@ RoutingFacts setup_seam(const Params& params, Network& net, std::shared_ptr<cons
   return build_seam(params, net, std::make_shared<Seam>());
 }
 
+// The number of features if there is none of this name.
+static u32 column(const std::vector<Feature>& features, const char* name) {
+  return static_cast<u32>(std::ranges::find(features, name, &Feature::name) - features.begin());
+}
+
 void build_rows(const std::string& where, const Params& params, Network& net, Seam& seam) {
   seam.slots = params.count("slots");
   for (const auto part : std::views::split(params.text("observation"), '+')) {
@@ -165,9 +170,10 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
     if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end())
       throw ConfigError(where, ".observation: '", name, "' is given twice");
     seam.blocks.push_back(&block);
-    if (block.asking != kNone) {
-      seam.packet_time = seam.general + block.packet_time;
-      seam.asking = seam.per_slot + block.asking;
+    const u32 time = column(block.general, "packet_time"), asking = column(block.per_slot, "asking");
+    if (time < block.general.size() && asking < block.per_slot.size()) {
+      seam.packet_time = seam.general + time;
+      seam.asking = seam.per_slot + asking;
     }
     seam.general += static_cast<u32>(block.general.size());
     seam.per_slot += static_cast<u32>(block.per_slot.size());

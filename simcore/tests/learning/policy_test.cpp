@@ -180,7 +180,9 @@ TEST(sequential_allocation_counts_the_earlier_heads_of_a_router) {
         x.net.route(x.net, x.state, x.batch);
         CHECK_EQ(d.count, 2u);
         const float* const row = d.observation;
-        CHECK(row[packet_time] > 0 && x.batch.out_port[0] == 3 && (x.batch.out_port[1] == 3) == !sequential);
+        CHECK_EQ(x.batch.out_port[0], 3u);
+        CHECK_EQ(x.batch.out_port[1] == 3, !sequential);
+        CHECK(row[packet_time] > 0);
         CHECK_EQ(row[seam.general + asking], sequential ? row[packet_time] : 0);
         CHECK_EQ(d.chosen[1] == 0, !sequential || third_router == 1);
         CHECK(!sequential || x.batch.out_port[2] != x.batch.out_port[1] || third_router == 1);

@@ -84,15 +84,14 @@ const Register<ObservationSpec> entry({
                   "time of the queued and uncredited flits in the emptiest VC of the packet's class / mean hop"},
                  {"class_fill", 0, 1, "queued and uncredited flits in that VC / size of its buffers"},
                  {"asking", 0, kMostRelative,
-                  "time of the packets that request the link now, taken as equally long / mean hop"},
+                  "time of the packets that request the link now, taken as equally long / mean hop; with "
+                  "allocation=sequential also of those that the router has routed to it earlier in this cycle"},
                  {"more_time", -8, kMostRelative,
                   "time that the path through this candidate is longer, without queueing / mean hop"},
                  {"more_hops", -1, 16, "extra hops of the path through this candidate / 2"},
                  {"hop_time", 0, kMostRelative, "time of the hop itself / mean hop"}},
     .write = write,
     .local = true,
-    .packet_time = 3,
-    .asking = 4,
     .distances = true,
 });
 
