@@ -164,9 +164,8 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   facts.sequential = given.text("allocation") == "sequential";
   if (facts.sequential && seam->asking == kNone)
     throw ConfigError("routing.", net.routing_name,
-                      ".allocation: sequential needs the feature asking of the observation "
-                      "relative; this policy has ",
-                      effective.text("observation"), ", so use greedy");
+                      ".allocation: sequential needs the observation relative, but this policy has ",
+                      effective.text("observation"), "; use greedy");
   seam->policy.per_slot = effective.text("network") == "slots";
   if (effective.text("activation") == "tanh") seam->policy.activation = Activation::kTanh;
   seam->policy.eight_bit = given.text("weights") == "8bit";

@@ -189,7 +189,7 @@ TEST(sequential_allocation_counts_the_earlier_heads_of_a_router) {
       }
     }
   const Section without = policy("slots", {}, {{"observation", "path"}, {"allocation", "sequential"}});
-  CHECK_THROWS(ConfigError, lone(hyperx_section({4}, 1), without), "asking");
+  CHECK_THROWS(ConfigError, lone(hyperx_section({4}, 1), without), "use greedy");
 }
 
 // ---- Random choices ----
