@@ -28,6 +28,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "topology": (),
     "relation": (),
     "slots_by": ("random", "estimate", "rotated"),
+    "allocation": ("greedy", "sequential"),
     "activation": ("relu", "tanh"),
     "decisions": ("router", "source", "both", "nic"),
     "flowlet_gap_ns": (),
@@ -50,6 +51,7 @@ def save_policy(
     topology: str,
     relation: str = "widest",
     slots_by: str = "random",
+    allocation: str = "greedy",
     activation: str = "relu",
     decisions: str = "router",
     flowlet_gap_ns: float = 0.0,
@@ -68,6 +70,7 @@ def save_policy(
             the policy is for all networks.
         relation: the relation that lists the candidates.
         slots_by: how candidates are selected if there are more than slots: `random`, `estimate` or `rotated`.
+        allocation: `greedy`, or `sequential`: a decision sees the earlier ones of its router in the cycle.
         activation: the function of the hidden units, `relu` or `tanh`.
         decisions: the places of the decisions, `router`, `source` or `both` (see `PacketOptions`), or `nic`.
         flowlet_gap_ns: see `PacketOptions`.
@@ -86,6 +89,7 @@ def save_policy(
         "topology": topology,
         "relation": relation,
         "slots_by": slots_by,
+        "allocation": allocation,
         "activation": activation,
         "decisions": decisions,
         "flowlet_gap_ns": str(float(flowlet_gap_ns)),

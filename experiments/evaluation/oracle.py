@@ -53,7 +53,8 @@ class OracleKind(ExtendedKind):
             agent.train_round()
             means.append(agent.mean)
         kept = agent.keep_best(means, _EPISODES)  # the start may be the best one
-        facts = {key: getattr(agent.config, key) for key in ("network", "slots", "observation", "relation", "slots_by")}
+        keys = ("network", "slots", "observation", "relation", "slots_by", "allocation")
+        facts = {key: getattr(agent.config, key) for key in keys}
         save_policy(directory / _FILE, agent.policy(), topology="any", **facts)
         numbers = {"rounds": agent.rounds, "kept_after_rounds": kept, "files": {"policy": _FILE}}
         self.write(plain, directory, network_of(plain), numbers)

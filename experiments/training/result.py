@@ -85,6 +85,7 @@ class Training:
             topology=trained_on(self.config),
             relation=routing.get("relation", "widest"),
             slots_by=routing.get("slots_by", "random"),
+            allocation=routing.get("allocation", "greedy"),
             decisions=routing.get("decisions", "router"),
             provenance={**trained_by, "training_hash": self.identity, "version": __version__},
         )

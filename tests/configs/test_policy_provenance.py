@@ -59,10 +59,11 @@ def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> Non
     made = {
         "relation": "widest",
         "slots_by": "random",
+        "allocation": "greedy",
         "decisions": "router",
         **agent.routing(hyperparameters(**settings)),
     }
-    for key in ("network", "slots", "observation", "relation", "slots_by", "decisions"):
+    for key in ("network", "slots", "observation", "relation", "slots_by", "allocation", "decisions"):
         assert metadata[key] == str(made[key]), key
     assert metadata["topology"] == trained_on(config)
     assert metadata.get("training_hash", training_hash(config)) == training_hash(config)

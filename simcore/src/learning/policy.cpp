@@ -85,7 +85,7 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
   metadata_of(file, path, "topology");
   Values values;
   for (const char* key : {"slots", "flowlet_gap_ns"}) values[key] = number_of(file, path, key);
-  for (const char* key : {"observation", "relation", "network", "slots_by", "activation", "decisions"})
+  for (const char* key : {"observation", "relation", "network", "slots_by", "allocation", "activation", "decisions"})
     values[key] = metadata_of(file, path, key);
   return values;
 }
@@ -102,7 +102,7 @@ std::vector<ParamSpec> params() {
     if (p.key == "relation") p.fallback = std::string(), p.doc += "; empty = that of the policy's file, or widest";
   specs.push_back(choice("path", "", {},
                          "file of an exported policy, which then sets slots, slots_by, observation, network, "
-                         "activation, decisions, flowlet_gap_ns and, unless it is given, relation"));
+                         "activation, decisions, flowlet_gap_ns and, unless they are given, relation and allocation"));
   specs.push_back(
       choice("network", "slots", {"slots", "flat"},
              "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));
@@ -112,10 +112,10 @@ std::vector<ParamSpec> params() {
   specs.push_back(choice("weights", "float32", {"float32", "8bit"},
                          "numbers of the network: float32; 8bit = whole numbers from -127 to 127, with a scale per "
                          "unit that is a power of two; the biases stay float32"));
-  specs.push_back(choice("allocation", "greedy", {"greedy", "sequential"},
+  specs.push_back(choice("allocation", "file", {"file", "greedy", "sequential"},
                          "greedy = heads that a router routes in the same cycle see the same queues; sequential = a "
                          "router routes one head after another, and the feature asking also counts those that it has "
-                         "routed before in this cycle"));
+                         "routed before in this cycle; file = that of the policy's file, or greedy without a file"));
   specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
   specs.push_back(
       real("temperature", 0, 0, 1e6, "",
@@ -128,13 +128,16 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   seam->epsilon = given.real("epsilon");
   seam->temperature = given.real("temperature");
   const std::string& path = given.text("path");
-  const std::string& relation = given.text("relation");
-  Params effective = relation.empty() ? given.with({{"relation", std::string("widest")}}) : given;
+  Values chosen;  // in place of those of the file
+  if (const std::string& relation = given.text("relation"); !relation.empty()) chosen["relation"] = relation;
+  if (const std::string& order = given.text("allocation"); order != "file") chosen["allocation"] = order;
+  Params effective = given;
+  if (!chosen.contains("relation")) effective = given.with({{"relation", std::string("widest")}});
   PolicyFile file;
   if (!path.empty()) {
     file = read_policy_file(path);
     Values stored = parameters_of(file, path);
-    if (!relation.empty()) stored["relation"] = relation;
+    for (const auto& [key, value] : chosen) stored[key] = value;
     const Params valid("policy file " + path, params(), stored, net.seed);
     for (auto& [key, value] : stored) value = valid.value(key);
     // A parameter that contradicts the file would be ignored silently, so it is refused.
@@ -161,7 +164,7 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
                         ", does not run on this network: ", error.what());
     }
   }();
-  facts.sequential = given.text("allocation") == "sequential";
+  facts.sequential = effective.text("allocation") == "sequential";
   if (facts.sequential && seam->asking == kNone)
     throw ConfigError("routing.", net.routing_name,
                       ".allocation: sequential needs the observation relative, but this policy has ",

@@ -35,16 +35,10 @@ std::string safetensors(const Metadata& metadata, const std::vector<Tensor>& ten
   return std::string(reinterpret_cast<const char*>(&length), 8) + header + data;
 }
 
-const Metadata kMetadata = {{"format", "flitgym-policy-1"},
-                            {"topology", "dragonfly"},
-                            {"observation", "progress+path"},
-                            {"slots", "4"},
-                            {"slots_by", "random"},
-                            {"relation", "five_hop"},
-                            {"network", "slots"},
-                            {"activation", "relu"},
-                            {"decisions", "router"},
-                            {"flowlet_gap_ns", "0.0"}};
+const Metadata kMetadata = {
+    {"format", "flitgym-policy-1"}, {"topology", "dragonfly"}, {"observation", "progress+path"}, {"slots", "4"},
+    {"slots_by", "random"},         {"allocation", "greedy"},  {"relation", "five_hop"},         {"network", "slots"},
+    {"activation", "relu"},         {"decisions", "router"},   {"flowlet_gap_ns", "0.0"}};
 
 std::vector<Tensor> tensors_of(const Weights& weights) {
   std::vector<Tensor> out;
@@ -111,6 +105,9 @@ TEST(policy_file_is_loaded) {
   }
   const File anywhere(safetensors(but("topology", "any"), tensors_of(exported())));
   anywhere.build();
+  const File sequential(safetensors(but("allocation", "sequential"), tensors_of(exported())));
+  CHECK_THROWS(ConfigError, sequential.build(), "allocation: sequential needs the observation relative");
+  CHECK(!sequential.build({{"allocation", "greedy"}})->routing_facts.sequential);
 }
 
 TEST(broken_policy_files_are_refused) {
