@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
 from ._cores import CORES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ._simulation import Simulation
+from ._simulation import Simulation
 
 _NEVER_A_CHOICE_NS = 1e6  # give up after this simulated time without a decision
 

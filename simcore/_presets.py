@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ._core import ConfigError, registered
+from ._words import unknown
 from .plugins import files
 
 _KINDS = ("topology", "router", "routing", "traffic")  # sections with a default and presets
@@ -48,7 +48,7 @@ def section(kind: str, given: Any) -> Any:
         return given
     path = preset_files(kind).get(name)
     if path is None:
-        raise ConfigError(_unknown(kind, name))
+        raise ConfigError(unknown(kind, name, {*_registered(kind), *preset_files(kind)}))
     own = {key: value for key, value in given.items() if key != "name"} if isinstance(given, Mapping) else {}
     return {**_read(kind, path), **own}
 
@@ -91,10 +91,3 @@ def _of_hydra(path: Path, what: str) -> ConfigError:
         f"{path}: only Hydra can read {what}; "
         f"flitgym.configuration('{path.parent.name}={path.stem}') returns the sections"
     )
-
-
-def _unknown(kind: str, name: str) -> str:
-    names, presets = sorted(_registered(kind)), sorted(preset_files(kind))
-    near = difflib.get_close_matches(name, [*presets, *names], n=1, cutoff=0.6)
-    hint = f" (did you mean '{near[0]}'?)" if near else ""
-    return f"{kind}: unknown name '{name}'{hint}; valid names: {', '.join(names)}; presets: {', '.join(presets)}"

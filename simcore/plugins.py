@@ -188,15 +188,10 @@ def load(plugin: Plugin, module: str) -> ModuleType:
         ) from error
 
 
-@lru_cache(maxsize=8)
-def _loaded(folder: str, _: tuple[Plugin, ...]) -> None:
+def load_all(folder: str) -> None:
+    """Import every module of plugins in a folder, so that it registers its components."""
     for plugin, module in modules(folder):
         load(plugin, module)
-
-
-def load_all(folder: str) -> None:
-    """Import every module of plugins in a folder once, so that it registers its components."""
-    _loaded(folder, installed())
 
 
 def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tuple[Plugin, Path]]:

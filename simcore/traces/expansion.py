@@ -40,12 +40,12 @@ class Template:
     @cached_property
     def first(self) -> list[int]:
         """Operations that depend on no other operation."""
-        return _others(len(self.kind), self.after)
+        return np.setdiff1d(np.arange(len(self.kind)), self.after).tolist()
 
     @cached_property
     def last(self) -> list[int]:
         """Operations that no other operation depends on."""
-        return _others(len(self.kind), self.before)
+        return np.setdiff1d(np.arange(len(self.kind)), self.before).tolist()
 
     @cached_property
     def sent(self) -> int:
@@ -56,12 +56,6 @@ class Template:
     def tags(self) -> int:
         """Number of tags."""
         return int(self.tag.max(initial=0)) + 1
-
-
-def _others(operations: int, some: Ints) -> list[int]:
-    free = np.ones(operations, bool)
-    free[some] = False
-    return np.flatnonzero(free).tolist()
 
 
 def template(messages: Sequence[tuple[int, int, int]], chain: bool = False) -> Template:
