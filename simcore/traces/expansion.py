@@ -40,12 +40,12 @@ class Template:
     @cached_property
     def first(self) -> list[int]:
         """Operations that depend on no other operation."""
-        return np.setdiff1d(np.arange(len(self.kind)), self.after).tolist()
+        return [int(op) for op in np.setdiff1d(np.arange(len(self.kind)), self.after)]
 
     @cached_property
     def last(self) -> list[int]:
         """Operations that no other operation depends on."""
-        return np.setdiff1d(np.arange(len(self.kind)), self.before).tolist()
+        return [int(op) for op in np.setdiff1d(np.arange(len(self.kind)), self.before)]
 
     @cached_property
     def sent(self) -> int:
@@ -114,9 +114,9 @@ class Expansion:
     def __init__(self, algorithm: str) -> None:
         self._algorithm = algorithm
         self._replaced: set[str] = set()  # collectives that lack the algorithm
-        self._valid: dict[str, list[str]] = collective_algorithms()
+        self._valid = collective_algorithms()
         self.of = lru_cache(_CACHED)(self._of)
-        names = sorted({name for valid in self._valid.values() for name in valid})
+        names = sorted(set().union(*self._valid.values()))
         if algorithm not in names:
             raise ConfigError(f"collective: there is no algorithm '{algorithm}'; valid values: {', '.join(names)}")
 
