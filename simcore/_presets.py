@@ -16,13 +16,11 @@ _KINDS = ("topology", "router", "routing", "traffic")  # sections with a default
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def with_presets(config: Any) -> Any:
+def with_presets(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration with the values of each preset instead of its name.
 
     Other values in a section replace those of its preset. A missing section or seed is the default of the commands.
     """
-    if not isinstance(config, Mapping):
-        return config
     missing = {} if all(key in config for key in (*_KINDS, "seed")) else _defaults()
     if config.get("workload") is not None:
         missing = {key: name for key, name in missing.items() if key != "traffic"}
