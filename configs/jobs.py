@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
-from ..simcore._core import motif_ranks, nodes, terminals
+from ..simcore._core import motif_ranks, nodes
 from ..simcore._files import read_plain
 from ..simcore._words import unknown
 from .queue import queue_jobs
@@ -47,12 +47,8 @@ def core_workload(section: Section, sections: Section, failures: Section) -> dic
     topology, seed = sections["topology"], sections["seed"]
     own = _without_off(section)
     parameters = {key: own[key] for key in registered("workload")["workload"]["params"] if key in own}
-    per_node = section["ranks_per_node"]
-    if per_node == 1:
-        available = terminals(dict(topology), dict(failures), seed)
-    else:
-        keys = ("ranks_per_node", "nics_per_node", "node_terminals")
-        available = per_node * nodes(dict(topology), dict(failures), seed, {key: section[key] for key in keys})
+    per_node = {key: section[key] for key in ("ranks_per_node", "nics_per_node", "node_terminals")}
+    available = section["ranks_per_node"] * nodes(dict(topology), dict(failures), seed, per_node)
     classes = {"classes": own["classes"]} if "classes" in own else {}
     jobs = (
         queue_jobs(section, available, sections, parameters)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError, CoreError, __version__, registered
-from ..simcore._core import terminals
+from ..simcore._core import nodes
 from ..simcore._words import unknown
 from ..simcore.plugins import files
 from .presets import comment_of, preset_files, values_of
@@ -129,7 +129,7 @@ def _details(group: str, section: Mapping[str, Any], values: Mapping[str, Any]) 
         words += f" {word}" if words else word
     if group == "topology":
         with suppress(ConfigError, CoreError, OSError):  # of a network that needs a file
-            words = f"{terminals(dict(section), {}):,} terminals; {words}"
+            words = f"{nodes(dict(section)):,} terminals; {words}"
     return words
 
 

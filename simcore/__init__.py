@@ -9,7 +9,6 @@ The import also loads the C++ components of installed plugins (`flitgym.simcore.
 
 from __future__ import annotations
 
-from . import _core
 from ._core import (
     ConfigError,
     CoreError,
@@ -56,4 +55,4 @@ __all__ = [
     "results_version",
 ]
 
-load_libraries(_core.load_plugin)
+load_libraries()

@@ -26,7 +26,6 @@ Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
 _HEADER = ["source", "destination", "weight"]
 _COLUMNS = ("time_ns", "source", "destination", "bytes")
 _MOST_NS, _MOST_BYTES = 1e15, 2**40
-_ANY_CLASS = 2**31 - 1, "a class, a whole number from 0"
 
 
 def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows:
@@ -142,9 +141,8 @@ def read_flow_file(path: str | os.PathLike[str], graph: _core.ChannelGraph, clas
     sizes = file.whole_numbers("bytes", 1, _MOST_BYTES, f"a number of bytes from 1 to {_MOST_BYTES}")
     kinds = np.full(len(times), max(0, classes - 1))
     if "class" in file.columns:
-        most, fits = _ANY_CLASS
-        if classes:
-            most, fits = classes - 1, f"one of the {classes} traffic classes, 0 to {classes - 1}"
+        most = classes - 1 if classes else 2**31 - 1
+        fits = f"one of the {classes} traffic classes, 0 to {most}" if classes else "a class, a whole number from 0"
         kinds = file.whole_numbers("class", 0, most, fits)
     source, destination = (file.terminals(name, graph) for name in _HEADER[:2])
     same = source == destination

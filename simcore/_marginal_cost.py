@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
 from ._cores import CORES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ._simulation import Simulation
+from ._simulation import Simulation
 
 _NEVER_A_CHOICE_NS = 1e6  # give up after this simulated time without a decision
 
@@ -100,17 +97,14 @@ class MarginalCost(_core.MarginalCost):
             ConfigError: A number is out of its range, or no decision was found within `max_ns` (or a millisecond).
             CoreError: Called between `collect()` and `apply()`, or at the end of simulated time.
         """
-        simulation, most = self._simulation, None if max_ns is None else self._simulation.cycles(max_ns)
-        pieces: list[dict[str, NDArray[Any]]] = []
-        found = 0
-        while found < decisions:
-            cycles = max(1, simulation.cycles(_NEVER_A_CHOICE_NS)) if most is None else most
-            piece = self._label(decisions - found, part, cycles)
-            pieces.append(piece)
-            found += len(piece["cycle"])
-            if most is not None or not len(piece["cycle"]):
-                break
-        if not found:
+        simulation = self._simulation
+        cycles = max(1, simulation.cycles(_NEVER_A_CHOICE_NS if max_ns is None else max_ns))
+        pieces = [self._label(decisions, part, cycles)]
+        left = decisions - len(pieces[0]["cycle"])
+        while max_ns is None and left > 0 and len(pieces[-1]["cycle"]):
+            pieces.append(self._label(left, part, cycles))
+            left -= len(pieces[-1]["cycle"])
+        if not len(pieces[0]["cycle"]):
             raise ConfigError(
                 f"marginal cost: routing.{simulation.facts()['routing']} made no choice in "
                 f"{cycles * simulation.cycle_ns:,.0f} ns: every packet has one candidate, or part={part:g} is too small"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -10,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ._core import ConfigError, registered
+from ._words import unknown
 from .plugins import files
 
 _KINDS = ("topology", "router", "routing", "traffic")  # sections with a default and presets
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def with_presets(config: Any) -> Any:
+def with_presets(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration with the values of each preset instead of its name.
 
     Other values in a section replace those of its preset. A missing section or seed is the default of the commands.
     """
-    if not isinstance(config, Mapping):
-        return config
     missing = {} if all(key in config for key in (*_KINDS, "seed")) else _defaults()
     if config.get("workload") is not None:
         missing = {key: name for key, name in missing.items() if key != "traffic"}
@@ -48,7 +46,7 @@ def section(kind: str, given: Any) -> Any:
         return given
     path = preset_files(kind).get(name)
     if path is None:
-        raise ConfigError(_unknown(kind, name))
+        raise ConfigError(unknown(kind, name, {*_registered(kind), *preset_files(kind)}))
     own = {key: value for key, value in given.items() if key != "name"} if isinstance(given, Mapping) else {}
     return {**_read(kind, path), **own}
 
@@ -91,10 +89,3 @@ def _of_hydra(path: Path, what: str) -> ConfigError:
         f"{path}: only Hydra can read {what}; "
         f"flitgym.configuration('{path.parent.name}={path.stem}') returns the sections"
     )
-
-
-def _unknown(kind: str, name: str) -> str:
-    names, presets = sorted(_registered(kind)), sorted(preset_files(kind))
-    near = difflib.get_close_matches(name, [*presets, *names], n=1, cutoff=0.6)
-    hint = f" (did you mean '{near[0]}'?)" if near else ""
-    return f"{kind}: unknown name '{name}'{hint}; valid names: {', '.join(names)}; presets: {', '.join(presets)}"

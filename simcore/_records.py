@@ -52,6 +52,9 @@ _LANE = {
 _SPEED = re.compile(rf"(?<!\S)(1|2|4|8|12)x({'|'.join(_LANE)})(?!\S)")
 
 
+_Side = tuple[str, int]  # of a cable: node and port, from 1
+
+
 class _Node(NamedTuple):
     host: bool
     ports: int
@@ -75,7 +78,7 @@ def read_records(path: str, text: str) -> tuple[Nodes, Cables]:
         ConfigError: The text is not such a file, or the two sides of a cable differ. The message names the line.
     """
     nodes: dict[str, _Node] = {}
-    ends: dict[tuple[str, int], _End] = {}
+    ends: dict[_Side, _End] = {}
     own = ""
     for line, content in enumerate(re.split(r"\r\n?|\n", text), 1):
         words = content.strip()
@@ -107,10 +110,8 @@ def read_records(path: str, text: str) -> tuple[Nodes, Cables]:
     return _network(nodes, _cables(path, nodes, ends))
 
 
-def _cables(
-    path: str, nodes: dict[str, _Node], ends: dict[tuple[str, int], _End]
-) -> list[tuple[str, int, _End, float]]:
-    """The cables with the first of their sides and their speeds, once both sides agree."""
+def _cables(path: str, nodes: dict[str, _Node], ends: dict[_Side, _End]) -> list[tuple[_Side, _Side, float, int]]:
+    """Both sides, speed and line of each cable, once its records agree."""
     cables = []
     for (name, port), end in ends.items():
         where = f"{path}:{end.line}: port {port} of '{name}' leads to port {end.port} of '{end.peer}'"
@@ -121,19 +122,19 @@ def _cables(
             there = "has no cable" if back is None else f"leads to port {back.port} of '{back.peer}' (line {back.line})"
             raise ConfigError(f"{where}, which {there} there; expected each cable on both of its sides")
         if end.line <= back.line:
-            cables.append((name, port, end, max(end.speed, back.speed)))
+            cables.append(((name, port), (end.peer, end.port), max(end.speed, back.speed), end.line))
     return cables
 
 
-def _network(nodes: dict[str, _Node], cables: list[tuple[str, int, _End, float]]) -> tuple[Nodes, Cables]:
+def _network(nodes: dict[str, _Node], cables: list[tuple[_Side, _Side, float, int]]) -> tuple[Nodes, Cables]:
     """The network without aggregation nodes, with descriptions as names, and with a terminal per cable of a host."""
     count = Counter(node.description for node in nodes.values())
     used = defaultdict[str, set[int]](set)  # ports of hosts
-    for name, port, end, _ in cables:
-        used[name].add(port)
-        used[end.peer].add(end.port)
+    for one, other, _, _ in cables:
+        for name, port in (one, other):
+            used[name].add(port)
     found: Nodes = []
-    number: dict[tuple[str, int], int] = {}
+    number: dict[_Side, int] = {}
     for name, node in nodes.items():
         if node.host and "Aggregation Node" in node.description:
             continue
@@ -146,16 +147,9 @@ def _network(nodes: dict[str, _Node], cables: list[tuple[str, int, _End, float]]
                 found.append((f"{shown}:{port}", True, node.ports, node.line))
         if not several:
             found.append((shown, node.host, node.ports, node.line))
-    fastest = max((speed for *_, speed in cables), default=0.0)
-    kept = [cable for cable in cables if cable[:2] in number and (cable[2].peer, cable[2].port) in number]
+    fastest = max((speed for _, _, speed, _ in cables), default=0.0)
     return found, [
-        (
-            number[name, port],
-            port - 1,
-            number[end.peer, end.port],
-            end.port - 1,
-            speed / (fastest or 1) or 1.0,
-            end.line,
-        )
-        for name, port, end, speed in kept
+        (number[one], one[1] - 1, number[other], other[1] - 1, speed / (fastest or 1) or 1.0, line)
+        for one, other, speed, line in cables
+        if one in number and other in number
     ]

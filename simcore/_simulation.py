@@ -84,7 +84,9 @@ class Simulation(_core.Simulation):
     _config: Any
 
     def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
-        own = config if isinstance(config, _core.Simulation) else _copied(_with_objects(with_presets(config)))
+        own: Any = config  # the core refuses anything else than a mapping or a simulation
+        if isinstance(config, Mapping):
+            own = _copied(_with_objects(with_presets(config)))
         super().__init__(own)
         self._config = own._config if isinstance(own, Simulation) else own
         if isinstance(own, dict) and self.mapping() is not None:
@@ -98,18 +100,14 @@ class Simulation(_core.Simulation):
         except CoreError:
             return f"<Simulation, now run by another thread, at {self.time_ns:,.0f} ns>"
         network = f"{facts['topology']} ({facts['routers']:,} routers, {facts['terminals']:,} terminals)"
+        if jobs := self.jobs():
+            sent = f"jobs {', '.join(str(job['name']) for job in jobs)}"
+        else:
+            sent = "traffic {name} at load {load:g}".format(**self._configuration()["traffic"])
         return (
-            f"<Simulation of {network}: routing {facts['routing']}, {self._sent()}, at {self.time_ns:,.0f} ns "
+            f"<Simulation of {network}: routing {facts['routing']}, {sent}, at {self.time_ns:,.0f} ns "
             f"(cycle {self.now:,})>"
         )
-
-    def _sent(self) -> str:
-        """The traffic, or the jobs, in words."""
-        jobs = self.jobs()
-        if jobs:
-            return f"jobs {', '.join(str(job['name']) for job in jobs)}"
-        traffic = self._configuration()["traffic"]
-        return f"traffic {traffic['name']} at load {traffic['load']:g}"
 
     def configuration(self) -> dict[str, Any]:
         """Return the configuration as validated by the core: sections with their names and all parameters.
@@ -221,10 +219,8 @@ class Simulation(_core.Simulation):
         return _loaded, (self._config, self._handed_over, *self._save())
 
 
-def _with_objects(config: Any) -> Any:
+def _with_objects(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration with objects instead of the files and arrays of a table, a demand and a matrix."""
-    if not isinstance(config, Mapping):
-        return config
     sections = {kind: dict(given) for kind in ("routing", "traffic") if isinstance(given := config.get(kind), Mapping)}
     routing, traffic = (sections.get(kind, {}) for kind in ("routing", "traffic"))
     if traffic.get("name") == "matrix" and (traffic.get("file") or traffic.get("matrix") is not None):

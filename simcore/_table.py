@@ -319,8 +319,8 @@ class ForwardingTable(_core.ForwardingTable):
 
 
 def _arrays_of(path: str | os.PathLike[str], graph: ChannelGraph) -> dict[str, Any]:
-    if _lft.is_text(path):
-        return {"engine": Path(path).name.split(".")[0], **_sized(_lft.read(path, graph), graph)}
+    if (given := _lft.read(path, graph)) is not None:
+        return {"engine": Path(path).name.split(".")[0], **_sized(given, graph)}
     arrays: dict[str, Any] = dict(read_arrays(path, f"not a forwarding table ({_FORMATS}), or damaged"))
     if str(arrays.pop("format", "")) != FORMAT:
         raise ConfigError(f"not a forwarding table in the format of this version of flitgym ({FORMAT})")

@@ -24,13 +24,13 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import ModuleType
 
-from ._core import ConfigError
+from ._core import ConfigError, load_plugin
 
 GROUP = "flitgym.plugins"
 VARIABLE = "FLITGYM_PLUGINS"
@@ -188,15 +188,10 @@ def load(plugin: Plugin, module: str) -> ModuleType:
         ) from error
 
 
-@lru_cache(maxsize=8)
-def _loaded(folder: str, _: tuple[Plugin, ...]) -> None:
+def load_all(folder: str) -> None:
+    """Import every module of plugins in a folder, so that it registers its components."""
     for plugin, module in modules(folder):
         load(plugin, module)
-
-
-def load_all(folder: str) -> None:
-    """Import every module of plugins in a folder once, so that it registers its components."""
-    _loaded(folder, installed())
 
 
 def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tuple[Plugin, Path]]:
@@ -221,7 +216,7 @@ def refuse_taken(plugin: Plugin, what: str, by: object) -> None:
     raise ConfigError(f"{plugin}: {what}: the name is taken by {by or 'flitgym'}; choose another one, or {WITHOUT}")
 
 
-def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]]) -> None:
+def load_libraries() -> None:
     """Load the libraries of all plugins into the core, which checks them. Called when `flitgym.simcore` is imported."""
     for plugin in installed():
         for path in plugin.libraries:

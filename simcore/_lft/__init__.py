@@ -33,13 +33,10 @@ from .lists import levels_beside, read_list
 _TEXT = re.compile(r"Unicast lids|dump_ucast_routes: Switch 0x|^\s*switch,host,port")
 
 
-def is_text(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file has one of the formats that `read` knows."""
-    return _TEXT.search(read_unpacked(path, most=2000).decode("utf-8", "replace")) is not None
-
-
-def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, Any]:
-    """Read the arrays of `ForwardingTable` from a text file."""
+def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, Any] | None:
+    """Read the arrays of `ForwardingTable` from a text file; None: the file has none of the formats."""
+    if not _TEXT.search(read_unpacked(path, most=2000).decode("utf-8", "replace")):
+        return None
     lines = read_unpacked(path).decode("utf-8", "replace").splitlines()
     stem = re.sub(r"(\.lft(?=\.csv))?\.[^./]+(\.gz)?$", "", str(path))
     if next(filter(str.strip, lines)).lstrip().startswith("switch,host,port"):

@@ -116,16 +116,13 @@ def read_dump(lines: list[str], graph: _core.ChannelGraph) -> tuple[dict[str, An
     port = np.full((graph.switches, graph.terminals << lmc), NO_PORT, np.uint16)
     leaves = set(homes)
     for s, block in enumerate(blocks):
-        for t, lids in enumerate(addresses):
-            for a, lid in enumerate(lids):
-                out = block.ports.get(lid)
-                if out is None and s in leaves:
-                    name = graph.terminal_names[t]
-                    raise ConfigError(
-                        f"the table of switch {block.shown} has no line for LID {lid:#06x} of host {name}"
-                    )
-                if out is not None and shift <= out < NO_WAY:
-                    port[s, t << lmc | a] = out - shift
+        for d, lid in enumerate(lid for lids in addresses for lid in lids):
+            out = block.ports.get(lid, NO_WAY)
+            if shift <= out < NO_WAY:
+                port[s, d] = out - shift
+            elif lid not in block.ports and s in leaves:
+                name = graph.terminal_names[d >> lmc]
+                raise ConfigError(f"the table of switch {block.shown} has no line for LID {lid:#06x} of host {name}")
     return {"port": port, "lmc": lmc}, shift
 
 

@@ -24,7 +24,6 @@ void bind_jobs(PySimulation& simulation);      // results of the jobs of a workl
 void bind_mapping(PySimulation& simulation);   // measures of a mapping, and the Python libraries of some mappers
 void bind_learning(PySimulation& simulation);  // decisions, transitions and policy weights
 void bind_memory(PySimulation& simulation);    // the memory that components keep, and its hardware cost
-void bind_pickling(PySimulation& simulation);  // for the pickles of simcore/_simulation.py
 void bind_simulation_batch(py::module_& m);    // batches of several networks
 void bind_decision_steps(py::module_& m);      // steps of environments
 void bind_marginal_cost(py::module_& m);

@@ -1,4 +1,7 @@
 #include "workload/collectives/collectives.hpp"
+
+#include <set>
+
 #include "bindings.hpp"
 
 constexpr u64 kBytesPerRank = 512;  // estimate of an operation, its dependencies and their copies in Python
@@ -29,20 +32,16 @@ static py::dict operations(const std::string& name, u64 bytes, const std::string
   return out;
 }
 
-static std::vector<std::string> valid_algorithms(const std::string& collective) {
-  std::vector<std::string> names;
-  for (const auto a : workload::algorithms(workload::collective_named(collective))) names.push_back(workload::name(a));
-  if (std::find(names.begin(), names.end(), "auto") == names.end()) names.emplace_back("auto");
-  return names;
-}
-
 void bind_collectives(py::module_& m) {
   PYBIND11_NUMPY_DTYPE(OperationRow, kind, size, peer, tag);
   PYBIND11_NUMPY_DTYPE(DependencyRow, before, after);
   m.def("collective_operations", &operations, "name"_a, "size"_a, "algorithm"_a, "ranks"_a, "rank"_a);
   m.def("collective_algorithms", [] {
-    std::map<std::string, std::vector<std::string>> all;
-    for (const std::string& name : workload::collective_names()) all[name] = valid_algorithms(name);
+    std::map<std::string, std::set<std::string>> all;
+    for (const std::string& name : workload::collective_names()) {
+      all[name] = {"auto"};
+      for (const auto a : workload::algorithms(workload::collective_named(name))) all[name].insert(workload::name(a));
+    }
     return all;
   });
 }

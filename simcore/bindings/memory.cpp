@@ -88,8 +88,6 @@ Raises:
     ConfigError: `candidates` is negative or above the largest radix.
 )";
 
-const char* const kQTable = "q_table";
-
 static void set_q_table(Simulation& sim, const py::array_t<float, py::array::c_style | py::array::forcecast>& values) {
   const Network& net = sim.network();
   if (net.table == kNone) throw ConfigError("routing.", net.routing_name, " has no Q-table");
@@ -108,7 +106,7 @@ static py::object table_of_routing(Simulation& sim) {
 // A routing that learns something other than delivery times, such as biases of ports, has a table of another name.
 static py::object q_table(Simulation& sim) {
   const Network& net = sim.network();
-  const bool has_one = net.table != kNone && net.memories[net.table].name == kQTable;
+  const bool has_one = net.table != kNone && net.memories[net.table].name == "q_table";
   return has_one ? memory(sim, net.table, true) : py::none();
 }
 

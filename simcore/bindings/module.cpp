@@ -1,6 +1,7 @@
 // Python bindings of the core. Arrays are NumPy views of the State's memory: they are not copied, and they keep the
 // simulation alive. Every long call releases the GIL and can be interrupted by Ctrl-C.
 #include <cstring>
+#include <optional>
 
 #include "configuration.hpp"
 #include "core/hosts/engine.hpp"
@@ -34,6 +35,27 @@ static u64 packets_in_network(Simulation& s) {
   return runs_elsewhere(s) ? s.progress().packets_in_network.load() : totals(s.state()).packets_in_network;
 }
 
+// Between collect() and apply() the state does not say which packets ask. It is saved as a list next to the snapshot,
+// and loading collects the batch again from it.
+static py::tuple save_state(Simulation& sim) {
+  u32& collected = sim.state().part.totals.collected;
+  if (!collected) return py::make_tuple(py::bytes(sim.snapshot()), py::none());
+  collected = 0;
+  try {
+    const std::string bytes = sim.snapshot();
+    collected = 1;
+    return py::make_tuple(py::bytes(bytes), sim.asking());
+  } catch (...) {
+    collected = 1;
+    throw;
+  }
+}
+
+static void load_state(Simulation& sim, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
+  sim.restore(snapshot);
+  if (asking) sim.resume(*asking);
+}
+
 PYBIND11_MODULE(_core, m) {
   m.doc() = "flitgym's simulation core";
   m.attr("__version__") = FLITGYM_VERSION;
@@ -54,13 +76,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("load_plugin", &load_plugin, "name"_a, "path"_a);
   m.def("core_described", &core_described);
   m.def("available_memory", &available_memory);
-  m.def(
-      "terminals",
-      [](const py::object& topology, const py::object& failures, const py::object& seed) {
-        const Config config = to_network(topology, failures, seed);
-        return without_gil([&] { return wired(config).terminals; });
-      },
-      "topology"_a, "failures"_a = py::none(), "seed"_a = 0);
+  // Complete nodes. By default, each terminal is a node.
   m.def(
       "nodes",
       [](const py::object& topology, const py::object& failures, const py::object& seed, const py::dict& workload) {
@@ -68,7 +84,7 @@ PYBIND11_MODULE(_core, m) {
         config.workload.values = to_values("workload", workload);
         return without_gil([&] { return count_nodes(config); });
       },
-      "topology"_a, "failures"_a, "seed"_a, "workload"_a);
+      "topology"_a, "failures"_a = py::none(), "seed"_a = 0, "workload"_a = py::dict());
   bind_collectives(m);
   bind_programs(m);
 
@@ -117,6 +133,11 @@ PYBIND11_MODULE(_core, m) {
       .def("state_hash", alone([](Simulation& s) { return py::str("{:016x}").format(s.hash()); }))
       .def("snapshot", alone([](Simulation& s) { return py::bytes(s.snapshot()); }))
       .def("restore", alone([](Simulation& s, const py::bytes& bytes) { s.restore(bytes); }), "snapshot"_a)
+      .def("_save", alone(save_state))
+      .def("_load", alone(load_state), "snapshot"_a, "asking"_a.none(true))
+      .def("_hand_over", alone([](Simulation& s) { s.hand_over(); }))
+      .def_property_readonly("_handed_over",
+                             alone([](Simulation& s) { return s.network().seam && s.network().seam->background; }))
       .def("check_conservation", alone([](Simulation& s) { s.check_conservation(); }));
   bind_arrays(simulation);
   bind_requests(simulation);
@@ -129,5 +150,4 @@ PYBIND11_MODULE(_core, m) {
   bind_marginal_cost(m);
   bind_tables(m);
   bind_quality(m);
-  bind_pickling(simulation);
 }

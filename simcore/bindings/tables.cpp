@@ -146,13 +146,6 @@ static py::tuple arguments_of(const Demand& demand) {
                         demand.name);
 }
 
-static std::vector<std::string> switch_names(const tables::ChannelGraph& g) {
-  return names_of(g.switches, [&](u32 s) { return g.switch_name(s); });
-}
-static std::vector<std::string> terminal_names(const tables::ChannelGraph& g) {
-  return names_of(g.terminals, [&](u32 t) { return g.terminal_name(t); });
-}
-
 // The caller runs without the GIL.
 static Fabric read_records(const std::string& path, const std::string& text) {
   using Nodes = std::vector<std::tuple<std::string, bool, u32, u32>>;
@@ -179,10 +172,14 @@ void bind_tables(py::module_& m) {
       .def_readonly("terminals", &tables::ChannelGraph::terminals)
       .def_readonly("channels", &tables::ChannelGraph::channels)
       .def_readonly("ports", &tables::ChannelGraph::ports)
-      .def_readonly("topology_name", &tables::ChannelGraph::topology_name)
       .def_readonly("fingerprint", &tables::ChannelGraph::fingerprint)
-      .def_property_readonly("switch_names", &switch_names)
-      .def_property_readonly("terminal_names", &terminal_names)
+      .def_property_readonly(
+          "switch_names",
+          [](const tables::ChannelGraph& g) { return names_of(g.switches, [&](u32 s) { return g.switch_name(s); }); })
+      .def_property_readonly("terminal_names",
+                             [](const tables::ChannelGraph& g) {
+                               return names_of(g.terminals, [&](u32 t) { return g.terminal_name(t); });
+                             })
       .def("arrays", &arrays_of_graph);
   py::class_<Demand, DemandPtr>(m, "Demand")
       .def(py::init(&demand_from), "terminals"_a, "source"_a, "destination"_a, "weight"_a, "name"_a = "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
@@ -84,8 +85,9 @@ def read_trace(
     """
     chosen = options or TraceOptions()
     reader = find_reader(path, format)
-    for name in chosen.changed():
-        if name not in reader.options:
+    for option in fields(chosen):
+        name = option.name
+        if name not in reader.options and getattr(chosen, name) != option.default:
             able = ", ".join(other.name for other in readers().values() if name in other.options) or "none"
             raise ConfigError(
                 f"{path}: the option '{name}' has no effect on the trace format {reader.name}; leave it out. "

@@ -40,12 +40,12 @@ class Template:
     @cached_property
     def first(self) -> list[int]:
         """Operations that depend on no other operation."""
-        return _others(len(self.kind), self.after)
+        return [int(op) for op in np.setdiff1d(np.arange(len(self.kind)), self.after)]
 
     @cached_property
     def last(self) -> list[int]:
         """Operations that no other operation depends on."""
-        return _others(len(self.kind), self.before)
+        return [int(op) for op in np.setdiff1d(np.arange(len(self.kind)), self.before)]
 
     @cached_property
     def sent(self) -> int:
@@ -56,12 +56,6 @@ class Template:
     def tags(self) -> int:
         """Number of tags."""
         return int(self.tag.max(initial=0)) + 1
-
-
-def _others(operations: int, some: Ints) -> list[int]:
-    free = np.ones(operations, bool)
-    free[some] = False
-    return np.flatnonzero(free).tolist()
 
 
 def template(messages: Sequence[tuple[int, int, int]], chain: bool = False) -> Template:
@@ -120,9 +114,9 @@ class Expansion:
     def __init__(self, algorithm: str) -> None:
         self._algorithm = algorithm
         self._replaced: set[str] = set()  # collectives that lack the algorithm
-        self._valid: dict[str, list[str]] = collective_algorithms()
+        self._valid = collective_algorithms()
         self.of = lru_cache(_CACHED)(self._of)
-        names = sorted({name for valid in self._valid.values() for name in valid})
+        names = sorted(set().union(*self._valid.values()))
         if algorithm not in names:
             raise ConfigError(f"collective: there is no algorithm '{algorithm}'; valid values: {', '.join(names)}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,6 @@ class TraceOptions:
     replicate: int = 0
     collective: str = "auto"
     size_scale: float = 1.0
-
-    def changed(self) -> list[str]:
-        """Names of the fields that differ from their defaults."""
-        return [each.name for each in fields(self) if getattr(self, each.name) != each.default]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ and size.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -39,7 +39,7 @@ class _Rank:
     known: int = 0  # all communicators before this one are known
     # Numbers of known communicators without a handle, by (size, own rank in it): a heap
     unused: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
-    used: list[tuple[int, ...]] = field(default_factory=list)  # of the first uses, in order
+    uses: dict[int, dict[str, tuple[int, ...]]] = field(default_factory=dict)  # groups by line of first use and handle
 
 
 class Communicators:
@@ -87,18 +87,18 @@ class Communicators:
                     f"its members, and {self._size} files were read"
                 )
 
-    def groups(self, rank: int) -> Iterator[tuple[int, ...]]:
-        """Return the ranks of the communicators of the first uses of a rank, in order."""
-        return iter(self._ranks[rank].used)
+    def uses(self, rank: int) -> dict[int, dict[str, tuple[int, ...]]]:
+        """Return the handle and the ranks of each communicator of a rank, by the line of its first use."""
+        return self._ranks[rank].uses
 
     def _step(self, me: int, rank: _Rank) -> bool:
-        kind, _, comm, color, key = rank.events[0]
+        kind, call, comm, color, key = rank.events[0]
         if kind == "use":
             group = self._group(me, rank, comm)
             if group is None:
                 return False
             rank.of_handle[comm] = group
-            rank.used.append(group)
+            rank.uses[call.line] = {comm.handle: group}
             return True
         parent = rank.of_handle[comm]
         number = self._count[me, parent]

@@ -7,7 +7,7 @@ time between two calls is a computation. The time inside a call is not used, bec
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..._core import ConfigError
@@ -17,8 +17,8 @@ from ..expansion import Template, exchange
 from ..files import rank_files
 from ..messages import ANY
 from ..reader import Reader, Trace, TraceOptions
-from ._mpi_calls import Call, Communicator, looks_like_trace, read_calls
-from ._mpi_communicators import COLLECTIVES, MAKERS, POSITION, Communicators
+from ._mpi_calls import Call, looks_like_trace, read_calls
+from ._mpi_communicators import COLLECTIVES, POSITION, Communicators
 
 _SENDS = {"Send", "Ssend", "Bsend", "Rsend"}
 _ISENDS = {"Isend", "Issend", "Ibsend", "Irsend"}
@@ -48,10 +48,10 @@ _REQUEST_SIZES = (8, 4)  # bytes of an MPI_Request: a pointer in Open MPI, an in
 class _Rank:
     """Turns the calls of a rank into operations."""
 
-    def __init__(self, player: _Player, rank: int, groups: Iterator[tuple[int, ...]]) -> None:
+    def __init__(self, player: _Player, rank: int, uses: dict[int, dict[str, tuple[int, ...]]]) -> None:
         self.player, self.builder, self.rank = player, player.builder, rank
-        self._groups = groups
-        self._latest: dict[str, tuple[Communicator, tuple[int, ...]]] = {}
+        self._uses = uses
+        self._of_handle: dict[str, tuple[int, ...]] = {}
         self.now: list[int] = []  # operations that end before the next one
         self.clock: int | None = None  # end of the previous call in ns
         self.pending: dict[int, int | None] = {}  # address of a request -> its operation; None: nothing to wait for
@@ -62,8 +62,7 @@ class _Rank:
         name = call.name.removeprefix("MPI_")
         if name in _REFUSED:
             raise call.error("this call cannot be played; the reader knows messages and collectives")
-        if name in POSITION or name in MAKERS:
-            self._resolve(call, name)
+        self._of_handle.update(self._uses.get(call.line, {}))
         if self.clock is not None and call.start is not None:
             self._compute(call, call.start - self.clock)
         if call.end is not None:
@@ -96,16 +95,9 @@ class _Rank:
         elif name[0] == "I" and name[1:].capitalize() in COLLECTIVES:
             self.pending[call.integer(-1)] = self._collective(call, name[1:].capitalize())
 
-    def _resolve(self, call: Call, name: str) -> None:
-        comm = call.communicator(POSITION.get(name, 0))
-        known = self._latest.get(comm.handle)
-        if known is None or known[0] != comm:
-            self._latest[comm.handle] = (comm, next(self._groups))
-
     def _ranks(self, call: Call) -> tuple[int, ...]:
         """Ranks of the communicator of a call, in its order."""
-        handle = call.communicator(POSITION[call.name.removeprefix("MPI_")]).handle
-        return self._latest[handle][1]
+        return self._of_handle[call.communicator(POSITION[call.name.removeprefix("MPI_")]).handle]
 
     def _compute(self, call: Call, ns: int) -> None:
         if ns < 0:
@@ -276,7 +268,7 @@ class _Player:
         """Add the operations of all ranks."""
         for rank, file in enumerate(self.files):
             self.builder.begin(rank)
-            mine = _Rank(self, rank, self._communicators.groups(rank))
+            mine = _Rank(self, rank, self._communicators.uses(rank))
             last: Call | None = None
             for call in read_calls(file):
                 last = call
