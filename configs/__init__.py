@@ -3,7 +3,7 @@
 Importing this package registers the schema, so that every entry point and every worker process has the same one.
 """
 
-from ..simcore._words import unknown
+from ..simcore._words import refuse_unknown, unknown
 from .composition import compose
 from .errors import explain, refuse_added
 from .identity import config_hash, core_failures, core_sections, draws_failures, file_label, run_id
@@ -29,6 +29,7 @@ __all__ = [
     "has_workload",
     "plot_formats",
     "refuse_added",
+    "refuse_unknown",
     "refuse_unused",
     "run_id",
     "traces_of",

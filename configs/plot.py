@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..simcore import ConfigError
-from ..simcore._words import unknown
+from ..simcore._words import refuse_unknown
 
 PLOT_FORMATS = ("png", "svg", "pdf")
 
@@ -16,7 +16,5 @@ def plot_formats(given: Any, key: str = "plot.format") -> tuple[str, ...]:
         return ()
     if not isinstance(words, Sequence):
         raise ConfigError(f"{key}: {given!r} is not a list of formats; valid formats: {', '.join(PLOT_FORMATS)}")
-    for word in words:
-        if word not in PLOT_FORMATS:
-            raise ConfigError(unknown(key, str(word), PLOT_FORMATS, "format"))
+    refuse_unknown(key, words, PLOT_FORMATS, "format")
     return tuple(dict.fromkeys(words))

@@ -16,10 +16,9 @@ from typing import Any
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
-from ..configs import PLOT_FORMATS, compose, core_failures, unknown
+from ..configs import PLOT_FORMATS, compose, core_failures, refuse_unknown
 from ..configs.machine import expanded
 from ..configs.quantities import in_number
-from ..simcore import ConfigError
 from ..simcore.pictures.loads import QUANTITIES, draw_loads
 from ..simcore.pictures.topology import draw_topology
 from .plotting.drawing import save_figure
@@ -88,8 +87,7 @@ def _draw_result(words: Sequence[str]) -> list[Path]:
     loads = run_loads(result, folder)
     if loads is None:
         raise CommandError(f"result={folder}: the run did not record its links; repeat it with run.channels=true")
-    if color not in loads.values:
-        raise ConfigError(unknown("color", color, [*loads.values, *COLOURS], "quantity"))
+    refuse_unknown("color", [color], [*loads.values, *COLOURS], "quantity")
     time_ns = _ns(given["time"]) if "time" in given else None
     return _saved(files, draw_loads(loads, color, time_ns, title))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..configs import unknown
+from ..configs import refuse_unknown
 from ..simcore import ConfigError, CoreError
 from ..simcore._files import atomic_path
 from .exporting.artifact import write_artifact
@@ -49,8 +49,7 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
     """
     out = Path(given["out"]) if "out" in given else None
     kind = given.get("format", "parquet" if out is None else _SUFFIXES.get(out.suffix, out.suffix))
-    if kind not in _FORMATS:
-        raise ConfigError(unknown("format" if "format" in given else f"out={out}", kind, _FORMATS, "format"))
+    refuse_unknown("format" if "format" in given else f"out={out}", [kind], _FORMATS, "format")
     if kind == "parquet" and out is None and {"columns", "filter"} & set(given):
         raise ConfigError(f"out: name a file, because {ROWS_FILE} of the folder holds all rows and columns")
     rows, damaged = rows_of(NAME, directory)

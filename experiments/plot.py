@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..configs import unknown
+from ..configs import refuse_unknown
 from ..configs.plot import PLOT_FORMATS, plot_formats
 from ..simcore import ConfigError, CoreError
 from .conclusion.conclude import conclude
@@ -105,8 +105,7 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
 def _sizes(given: Mapping[str, str]) -> list[float]:
     """Width and height in inches, and the size of the text in points."""
     style = given.get("style", "screen")
-    if style not in _STYLES:
-        raise ConfigError(unknown("style", style, _STYLES, "style"))
+    refuse_unknown("style", [style], _STYLES, "style")
     sizes = dict(zip(_NUMBERS, _STYLES[style], strict=True))
     for key in set(_NUMBERS) & set(given):
         try:
@@ -144,10 +143,9 @@ def _rows(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
 def _output(out: Path, formats: Sequence[str], asked: bool) -> tuple[Path, Sequence[str]]:
     """The path without its suffix, and the formats. Without explicit formats, the suffix gives the format."""
     suffix = out.suffix.removeprefix(".")
-    if suffix not in PLOT_FORMATS:
-        if asked or not suffix:
-            return out, formats
-        raise ConfigError(unknown("out", suffix, PLOT_FORMATS, "format"))
+    if suffix not in PLOT_FORMATS and (asked or not suffix):
+        return out, formats
+    refuse_unknown("out", [suffix], PLOT_FORMATS, "format")
     return out.with_suffix(""), formats if asked else (suffix,)
 
 

@@ -14,7 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..configs import PLOT_FORMATS, compose, unknown
+from ..configs import PLOT_FORMATS, compose, refuse_unknown
 from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
@@ -145,8 +145,7 @@ def _write_timeline(path: Path, events: list[dict[str, Any]]) -> Path:
 def run(words: Sequence[str]) -> str:
     """Execute a command line, and return the lines to print."""
     commands = {"info": "FILE", "convert": "IN OUT", "packet": "", "timeline": "RUN"}
-    if words[0] not in commands:
-        raise ConfigError(unknown("command line", words[0], commands, "command"))
+    refuse_unknown("command line", words[:1], commands, "command")
     if words[0] == "packet":
         return packet(words[1:])
     if words[0] == "timeline":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ._core import ConfigError, registered
+from ._words import nearest
 from .plugins import files
 
 _KINDS = ("topology", "router", "routing", "traffic")  # sections with a default and presets
@@ -95,6 +95,5 @@ def _of_hydra(path: Path, what: str) -> ConfigError:
 
 def _unknown(kind: str, name: str) -> str:
     names, presets = sorted(_registered(kind)), sorted(preset_files(kind))
-    near = difflib.get_close_matches(name, [*presets, *names], n=1, cutoff=0.6)
-    hint = f" (did you mean '{near[0]}'?)" if near else ""
+    hint = nearest(name, [*presets, *names])
     return f"{kind}: unknown name '{name}'{hint}; valid names: {', '.join(names)}; presets: {', '.join(presets)}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...configs import config_hash, unknown
+from ...configs import config_hash, refuse_unknown
 from ...simcore import ConfigError, __version__
 from ..evaluation import oracle
 from ..evaluation.cells import Row
@@ -36,8 +36,7 @@ class Benchmark(Measure):
     def __init__(self, given: Mapping[str, Any], study: Study) -> None:
         if given["suite"] is None:
             raise CommandError(f"name a suite: suite={'|'.join(available())}")
-        if given["baselines"] not in _BASELINES:
-            raise CommandError(unknown("baselines", given["baselines"], _BASELINES, "word"))
+        refuse_unknown("baselines", [given["baselines"]], _BASELINES, "word")
         check_numbers(given["confidence"], resamples=given["resamples"])
         self.given, self.whole = given, load_suite(given["suite"])
         self.suite, self.runs_baselines = chosen(self.whole, given["tasks"]), given["baselines"] == "run"

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...configs import unknown
+from ...configs import refuse_unknown
 from ...simcore import ConfigError, CoreError, MarginalCost, Simulation
 from ..metrics import Interval, mean_interval, ratio_interval
 from ..results.cautions import late_events
@@ -159,9 +159,8 @@ def check(given: Mapping[str, Any]) -> None:
     for key, (least, most) in _LIMITS.items():
         if not least <= given[key] <= most:
             raise ConfigError(f"regret.{key}: {given[key]:g} is not in [{least:g}, {most:g}]")
-    for key, words in (("other_packets", tuple(_OTHERS)), ("candidates", ("own", "pair"))):
-        if given[key] not in words:
-            raise ConfigError(unknown(f"regret.{key}", given[key], words, "value"))
+    refuse_unknown("regret.other_packets", [given["other_packets"]], _OTHERS, "value")
+    refuse_unknown("regret.candidates", [given["candidates"]], ("own", "pair"), "value")
 
 
 class RegretKind(ExtendedKind):

@@ -18,7 +18,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import CONFIG_DIR, core_failures, unknown
+from ...configs import CONFIG_DIR, core_failures, refuse_unknown
 from ...simcore import CoreError
 from ...simcore._files import atomic_path
 from ..results.copies import copies_text
@@ -112,8 +112,7 @@ class Comparison(Measure):
                 check_axis(axis, given[axis])
         names = [policy.name for policy in self.policies]
         self.reference = names[0] if given["reference"] is None else given["reference"]
-        if self.reference not in names:
-            raise CommandError(unknown("reference", self.reference, names, "policy"))
+        refuse_unknown("reference", [self.reference], names, "policy")
         self.trials = self.planned()
 
     def planned(self) -> list[Trial]:
