@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...metrics import mean_interval
 from ...plotting.drawing import Row, paper_style
-from ...plotting.jobs import MIXED, job_title
-from .runs import Jobs, bars, comm_time, interval_text, legend, over_time
+from ...terminal.tables import interval_text
+from .runs import MIXED, Jobs, bars, comm_time, job_title, legend, over_time
 
 _NS_PER_MS = 1e6
 _LINK_BYTES_PER_NS = 25.0  # 25 GB/s, the study's 25 MB/ms
@@ -65,7 +65,7 @@ def congestion_index(jobs: Jobs) -> Figure:
         of_runs = [index_of(run) for run in jobs.mixed(name)]
         maps[ax] = np.mean(of_runs, axis=0)
         mean = mean_interval([np.nanmean(own) for own in of_runs])
-        ax.set_title(f"{paper_style(name).label}\nmean {interval_text(mean)}")
+        ax.set_title(f"{paper_style(name).label}\nmean {interval_text(mean, '{:.3f}')}")
     _heat_maps(figure, maps, "congestion index", shrink=0.85)
     return figure
 
