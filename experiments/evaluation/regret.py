@@ -19,10 +19,11 @@ from ...simcore import ConfigError, CoreError, MarginalCost, Simulation
 from ..metrics import Interval, mean_interval, ratio_interval
 from ..results.cautions import late_events
 from ..results.files import read_columns, require_writable, write_table
+from ..running.one_run import prepare, with_table
 from ..terminal.commandline import CommandError
 from ..terminal.progress import Report
 from .cells import Cell, Row
-from .kinds import ExtendedKind, network_of
+from .kinds import ExtendedKind
 from .plan import Trial
 from .study import Comparison, Results
 from .tables import Panel
@@ -218,7 +219,7 @@ REGRETS = RegretKind()
 
 def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost]:
     """The network of a run, and the forks that try its candidates."""
-    simulation, given = network_of(plain), plain[RegretKind.section]
+    simulation, given = with_table(prepare(plain), plain), plain[RegretKind.section]
     settings = {key: given[key] for key in ("horizon_ns", "slots", "threads")}
     reroute = given["other_packets"] == "routed"
     return simulation, MarginalCost(simulation, **settings, seed=plain["seed"], reroute=reroute)

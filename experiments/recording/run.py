@@ -14,6 +14,7 @@ from ...env.experience.dataset import COLUMNS, Dataset
 from ...env.experience.ring import Ring, Rows
 from ...simcore import ConfigError, Simulation, __version__, registered
 from ...simcore.plugins import versions
+from ..running.one_run import with_table
 from ..terminal.commandline import CommandError
 from ..terminal.progress import Report, no_report
 
@@ -57,11 +58,7 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
         sections["routing"] = {**sections["routing"], **of_rows, "record": capacity, "record_part": 1.0}
     else:
         sections["record"] = {**of_rows, "capacity": capacity}
-    simulation = Simulation(sections)
-    if config.run.load_q_table is not None:
-        simulation.load_q_table(config.run.load_q_table)
-    simulation.q_frozen = simulation.q_frozen or bool(config.run.freeze_q_table)
-    return simulation
+    return with_table(Simulation(sections), config)
 
 
 def recorded(simulation: Simulation, count: int, report: Report = no_report) -> Rows:

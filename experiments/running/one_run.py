@@ -127,12 +127,7 @@ def simulated(
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
     built()
-    run = config["run"]
-    if run["load_q_table"] is not None:
-        simulation.load_q_table(run["load_q_table"])
-    if run["freeze_q_table"]:
-        simulation.q_frozen = True
-
+    with_table(simulation, config)
     work = run_workload if has_workload(config) else _run_windows
     numbers, tables = work(simulation, config, _live(simulation, config, report))
     result = {
@@ -158,6 +153,14 @@ def simulated(
     }
     result["warnings"] = cautions(config, result)
     return result, tables, simulation
+
+
+def with_table(simulation: Simulation, config: Mapping[Any, Any]) -> Simulation:
+    """Load the learned table that the section `run` names, and freeze it if the section says so."""
+    if config["run"]["load_q_table"] is not None:
+        simulation.load_q_table(config["run"]["load_q_table"])
+    simulation.q_frozen = simulation.q_frozen or bool(config["run"]["freeze_q_table"])
+    return simulation
 
 
 def class_numbers(simulation: Simulation) -> dict[str, Any]:

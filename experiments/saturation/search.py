@@ -10,9 +10,9 @@ from typing import Any
 from ...simcore import ConfigError, __version__, results_version
 from ...simcore._files import read_plain
 from ..evaluation.bounds import bound_of
-from ..evaluation.kinds import ExtendedKind, network_of
+from ..evaluation.kinds import ExtendedKind
 from ..results.files import require_writable, write_json
-from ..running.one_run import prepare
+from ..running.one_run import prepare, with_table
 from ..running.plan import PlannedRun, expand
 from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
@@ -128,7 +128,7 @@ def expand_with_searches(
 def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     """Simulate one load: whether it is `carried`, and the means with the reason why the measurement ended."""
     settings, run = plain[KIND], plain["run"]
-    simulation = network_of({**plain, "traffic": {**plain["traffic"], "load": load}})
+    simulation = with_table(prepare({**plain, "traffic": {**plain["traffic"], "load": load}}), plain)
     windows = {"warmup_ns": run["warmup_ns"], "window_ns": run["measure_ns"]}
     warmups = _WARMUPS * run["warmup_ns"]
     least = shortest_ns(simulation, **windows) - warmups
