@@ -263,6 +263,4 @@ def _command(words: Sequence[str]) -> str:
     return machine_text(files[0]) if files[0].suffix == ".yaml" else "\n".join(convert(files[0], given))
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, _command)
+main = main_of(NAME, _USAGE, _command)

@@ -103,6 +103,4 @@ def _saved(files: Sequence[Path], figure: Figure) -> list[Path]:
     return [save_figure(figure, file.with_suffix(""), "flitgym", [file.suffix[1:]])[0] for file in files]
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, lambda words: "\n".join(map(str, draw(words))))
+main = main_of(NAME, _USAGE, lambda words: "\n".join(map(str, draw(words))))

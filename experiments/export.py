@@ -142,6 +142,4 @@ def command(words: Sequence[str]) -> str:
     return "{}: {} runs".format(*export(folders[0], given))
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, command)
+main = main_of(NAME, _USAGE, command)

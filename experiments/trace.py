@@ -211,6 +211,4 @@ def _nested(name: str, value: Any, in_bytes: bool) -> Iterator[tuple[str, str]]:
         yield name, bytes_text(value) if in_bytes else f"{value:,}"
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, run)
+main = main_of(NAME, _USAGE, run)
