@@ -52,7 +52,7 @@ def choices(group: str) -> list[tuple[str, str, str]]:
     for name, spec in _core(group).items():
         values = {key: param["default"] for key, param in spec["params"].items()}
         found.append((name, spec["summary"], _details(group, {"name": name}, values)))
-    for preset, path in _presets(group).items():
+    for preset, path in preset_files(group).items():
         values = values_of(group, preset)
         own = {key: value for key, value in values.items() if key != "name" and "${" not in str(value)}
         found.append((preset, _beginning(comment_of(path)), _details(group, values, own)))
@@ -63,7 +63,7 @@ def names(group: str) -> list[str]:
     """The names of the choices of a group."""
     if group in ("agent", "seed"):
         return list(dict.fromkeys(name for name, *_ in choices(group)))
-    return [*_core(group), *_presets(group)]
+    return [*_core(group), *preset_files(group)]
 
 
 def main(words: Sequence[str]) -> int:
@@ -106,10 +106,6 @@ def _print(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
 def _core(group: str) -> Mapping[str, Any]:
     return registered(group) if group in _REGISTERED else {}
-
-
-def _presets(group: str) -> Mapping[str, Path]:
-    return {} if group in ("motif", "engine") else preset_files(group)
 
 
 def _beginning(text: str) -> str:

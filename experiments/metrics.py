@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_BAND, _TAIL = 0.1, 0.25  # of a series: deviation from its final level, part of the time that gives this level
 _RESAMPLES = 10_000  # another random seed then moves the ends of an interval by about 1 % of its width
 
 
@@ -45,18 +46,16 @@ def saturation_load(offered: ArrayLike, accepted: ArrayLike, tolerance: float = 
     return float(x[k - 1] + part * (x[k] - x[k - 1]))
 
 
-def settle_time(time: ArrayLike, value: ArrayLike, band: float = 0.1, tail: float = 0.25) -> float | None:
+def settle_time(time: ArrayLike, value: ArrayLike) -> float | None:
     """The time after which a series stays near its final level.
 
     Args:
         time: Increasing ends of the intervals, in any unit.
         value: The value of each interval; NaN without a measurement.
-        band: Allowed deviation, as a fraction of the final level.
-        tail: The fraction of the time at the end whose median is the final level.
 
     Returns:
-        The end of the first interval after which every value lies within the band; None if the series leaves the band
-        in its tail, which means that it has not settled.
+        The end of the first interval after which every value lies within 10 % of the final level, which is the median
+        of the last quarter of the time. None if a value of this quarter does not, as the series has not settled.
     """
     t, v = _vector(time, "time"), _vector(value, "value")
     if t.shape != v.shape:
@@ -65,9 +64,9 @@ def settle_time(time: ArrayLike, value: ArrayLike, band: float = 0.1, tail: floa
     t, v = t[kept], v[kept]
     if t.size == 0:
         return None
-    start_of_tail = t[-1] - tail * (t[-1] - t[0])
+    start_of_tail = t[-1] - _TAIL * (t[-1] - t[0])
     level = np.median(v[t >= start_of_tail])
-    outside = np.flatnonzero(np.abs(v - level) > band * abs(level))
+    outside = np.flatnonzero(np.abs(v - level) > _BAND * abs(level))
     if outside.size == 0:
         return float(t[0])
     last = int(outside[-1])
@@ -211,7 +210,6 @@ def bootstrap_stratified(
     statistic: Callable[[NDArray[np.float64]], Any],
     confidence: float = 0.95,
     resamples: int = _RESAMPLES,
-    rng_seed: int = 0,
 ) -> Interval:
     """A statistic of all values together, with the interval of a percentile bootstrap that resamples within strata.
 
@@ -225,7 +223,6 @@ def bootstrap_stratified(
         statistic: Reduces the last axis of [..., values].
         confidence: Between 0 and 1.
         resamples: Number of resamples of every stratum, with replacement and of the same size.
-        rng_seed: Equal seeds and equal numbers of values give equal resamples.
 
     Returns:
         Only NaN without a value; no interval unless a stratum has two different values.
@@ -240,7 +237,7 @@ def bootstrap_stratified(
     freedom = sum(varied) - len(varied)
     if freedom == 0:
         return Interval(value, np.nan, np.nan)
-    rng, tail = np.random.default_rng(rng_seed), (1 - confidence) / 2
+    rng, tail = np.random.default_rng(0), (1 - confidence) / 2
     drawn = [array[rng.integers(0, array.size, (resamples, array.size))] for array in kept]
     ends = np.quantile(statistic(np.concatenate(drawn, axis=1)), [tail, 1 - tail])
     wider = math.sqrt(sum(varied) / freedom) * student(1 - tail, freedom) / NormalDist().inv_cdf(1 - tail)
