@@ -9,7 +9,7 @@ from .errors import explain, refuse_added
 from .identity import config_hash, core_failures, core_sections, draws_failures, file_label, run_id
 from .jobs import WINDOWS, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers
-from .plot import PLOT_FORMATS, plot_formats
+from .quantities import PLOT_FORMATS, plot_formats
 from .schema import GROUPS, KINDS, register_schema
 from .source import CONFIG_DIR, register_source
 
