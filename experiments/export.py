@@ -8,11 +8,11 @@ import numpy as np
 
 from ..configs import refuse_unknown
 from ..simcore import ConfigError, CoreError
-from ..simcore._files import atomic_path
 from .exporting.artifact import write_artifact
 from .plotting.lines import TRAFFIC, Point, groups_of, points, times_of_jobs
 from .plotting.swept import FILTER, column_of, filtered, named, swept
 from .plotting.words import axis_label, value_label
+from .results.files import write_text
 from .results.rows import ROWS_FILE, is_labelled, is_number, write_rows
 from .terminal.commandline import CommandError, main_of, parse, rows_of
 from .terminal.tables import LATEX, MISSING, latex_table, markdown_table, write_csv
@@ -63,8 +63,7 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
         write_artifact(directory, out, rows)
     elif kind in ("latex", "markdown"):
         out = out or directory / f"table.{'tex' if kind == 'latex' else 'md'}"
-        with atomic_path(out) as temporary:
-            temporary.write_text(paper_table(rows, words, kind == "latex"), encoding="utf-8")
+        write_text(out, paper_table(rows, words, kind == "latex"))
     else:
         if words:
             known = named(rows)

@@ -19,7 +19,7 @@ from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
-from .results.files import read_result
+from .results.files import read_result, write_text
 from .terminal.commandline import CommandError, main_of, parse, picture_file
 from .terminal.times import time_text
 from .traces.measure import Course, course_of, facts_of, loggops_parameters
@@ -137,8 +137,7 @@ def _json_file(name: str) -> Path:
 
 
 def _write_timeline(path: Path, events: list[dict[str, Any]]) -> Path:
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
+    write_text(path, json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
     return path
 
 

@@ -20,9 +20,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs import CONFIG_DIR, core_failures, refuse_unknown
 from ...simcore import CoreError
-from ...simcore._files import atomic_path
 from ..results.copies import copies_text
-from ..results.files import require_writable
+from ..results.files import require_writable, write_text
 from ..results.rows import ROWS_FILE, is_labelled, row, write_rows
 from ..running.launcher import HERE, Launcher, in_run_folder, launcher_of_app
 from ..running.sweep import collect
@@ -280,8 +279,7 @@ def _write(planned: Measure, study: Study, results: Results, failures: Sequence[
     image = f"![{found.picture}]({images[0].name})"
     tables = {table.title: in_markdown(table) for table in found.tables}
     page = study_page(found.title, study.command, found.notes, failures, image, tables, found.footnote)
-    with atomic_path(text) as temporary:
-        temporary.write_text(page)
+    write_text(text, page)
     return [*([rows_file] if rows else []), table, text, *images, *found.written]
 
 

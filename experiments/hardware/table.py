@@ -16,9 +16,9 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ...simcore import ConfigError
-from ...simcore._files import atomic_path
 from ..evaluation.plan import policies_of
 from ..evaluation.study import as_list
+from ..results.files import write_text
 from ..terminal.commandline import CommandError, run_command
 from ..terminal.tables import console, terminal_table
 from .measure import cost_of, rows_of
@@ -59,8 +59,7 @@ def run(words: Sequence[str]) -> None:
         table.add_row(name, *cells)
     console(_WIDTH).print(table)
     if "out" in own:
-        with atomic_path(Path(own["out"])) as temporary:
-            temporary.write_text(json.dumps(costs, indent=1) + "\n")
+        write_text(Path(own["out"]), json.dumps(costs, indent=1) + "\n")
         print(own["out"])
 
 

@@ -113,6 +113,10 @@ def rows_of(name: str, directory: Path) -> tuple[list[dict[str, Any]], list[Dama
     require_folder(name, directory)
     rows, damaged = rows_in(directory)
     say_damaged(name, damaged)
+    if not rows and damaged:
+        raise CoreError(f"every run below {directory} is damaged")
+    if not rows:
+        raise CommandError(f"no run below {directory}; make some with `flitgym simulate -m study=<name> ...`")
     return rows, damaged
 
 
