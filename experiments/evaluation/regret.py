@@ -19,7 +19,7 @@ from ...simcore import ConfigError, CoreError, MarginalCost, Simulation
 from ..metrics import Interval, mean_interval, ratio_interval
 from ..results.cautions import late_events
 from ..results.files import read_columns, require_writable, write_table
-from ..running.one_run import prepare, with_table
+from ..running.one_run import prepare, run_cycles, with_table
 from ..terminal.commandline import CommandError
 from ..terminal.progress import Report
 from .cells import Cell, Row
@@ -38,7 +38,6 @@ _LIMITS = {
     "threads": (0, math.inf),
 }
 _CHUNK = 64  # decisions between two reports of progress
-_WARMUP_CHUNK = 20_000  # cycles between two reports of progress
 _WARMUP_PART = 0.2  # of the progress bar
 # Stretches of time into which a run is cut for the intervals, because decisions close in time are correlated.
 _STRETCHES = 20
@@ -175,10 +174,7 @@ class RegretKind(ExtendedKind):
         (simulation, costs), given = _forks(plain), plain[self.section]
         require_writable(directory)
         warmup = simulation.cycles(plain["run"]["warmup_ns"])
-        while simulation.now < warmup:
-            report("warm-up", _WARMUP_PART * simulation.now / warmup)
-            simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
-
+        run_cycles(simulation, warmup, "warm-up", warmup / _WARMUP_PART, report)
         began, pieces, found = time.perf_counter(), [], 0
         random = np.random.default_rng(plain["seed"])
         while found < given["decisions"]:
