@@ -55,7 +55,9 @@ def choices(group: str) -> list[tuple[str, str, str]]:
     for preset, path in preset_files(group).items():
         values = values_of(group, preset)
         own = {key: value for key, value in values.items() if key != "name" and "${" not in str(value)}
-        found.append((preset, _beginning(comment_of(path)), _details(group, values, own)))
+        first, *others = _SENTENCE.split(comment_of(path))
+        text = " ".join([first, *others[:1]]) if len(first) < _SHORT else first
+        found.append((preset, text, _details(group, values, own)))
     return found
 
 
@@ -106,12 +108,6 @@ def _print(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
 def _core(group: str) -> Mapping[str, Any]:
     return registered(group) if group in _REGISTERED else {}
-
-
-def _beginning(text: str) -> str:
-    """The first sentence of a text, with the second one if the first is short."""
-    first, *others = _SENTENCE.split(text)
-    return " ".join([first, *others[:1]]) if len(first) < _SHORT else first
 
 
 def _details(group: str, section: Mapping[str, Any], values: Mapping[str, Any]) -> str:

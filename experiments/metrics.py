@@ -9,25 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_CARRIED = 0.95  # part of the offered load that a network accepts below saturation
 _BAND, _TAIL = 0.1, 0.25  # of a series: deviation from its final level, part of the time that gives this level
 _RESAMPLES = 10_000  # another random seed then moves the ends of an interval by about 1 % of its width
 
 
-def peak_throughput(accepted: ArrayLike) -> float:
-    """The highest accepted load (flits per terminal per flit time) over the offered loads of one curve."""
-    return float(np.max(_vector(accepted, "accepted")))
-
-
-def saturation_load(offered: ArrayLike, accepted: ArrayLike, tolerance: float = 0.05) -> float | None:
+def saturation_load(offered: ArrayLike, accepted: ArrayLike) -> float | None:
     """The offered load above which the network is saturated.
 
     Args:
         offered: Increasing offered loads, [points].
         accepted: Accepted loads, [points].
-        tolerance: The fraction of the offered load that may be missing below saturation.
 
     Returns:
-        The load at which accepted/offered falls below `1 - tolerance`, interpolated between two points. The first load
+        The load at which accepted/offered falls below 0.95, interpolated between two points. The first load
         if the network is already saturated there; None if it is never saturated.
     """
     x, y = _vector(offered, "offered"), _vector(accepted, "accepted")
@@ -36,13 +31,13 @@ def saturation_load(offered: ArrayLike, accepted: ArrayLike, tolerance: float = 
     if np.any(np.diff(x) <= 0) or x[0] <= 0:
         raise ValueError("offered loads must be positive and increasing")
     ratio = y / x
-    below = np.flatnonzero(ratio < 1 - tolerance)
+    below = np.flatnonzero(ratio < _CARRIED)
     if below.size == 0:
         return None
     k = int(below[0])
     if k == 0:
         return float(x[0])
-    part = (ratio[k - 1] - (1 - tolerance)) / (ratio[k - 1] - ratio[k])
+    part = (ratio[k - 1] - _CARRIED) / (ratio[k - 1] - ratio[k])
     return float(x[k - 1] + part * (x[k] - x[k - 1]))
 
 
@@ -164,8 +159,8 @@ def ratio_interval(values: ArrayLike, reference: ArrayLike, confidence: float = 
     return Interval(ratio, ratio + low / unit, ratio + high / unit)
 
 
-def crossed_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
-    """The mean over two crossed factors, such as trainings and scenes, with an interval for others of both.
+def crossed_interval(values: ArrayLike) -> Interval:
+    """The mean over two crossed factors, such as trainings and scenes, with a 95 % interval for others of both.
 
     It accounts for effects that all scenes of a training or all trainings of a scene share. The variance is the sum of
     the variances of the mean over rows and over columns, with the degrees of freedom of Satterthwaite ("An approximate
@@ -174,7 +169,6 @@ def crossed_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 
     Args:
         values: [rows, columns] without NaN.
-        confidence: Between 0 and 1.
 
     Returns:
         The mean has no interval if there is a single value, or if neither rows nor columns differ.
@@ -186,7 +180,7 @@ def crossed_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     parts = [float(np.var(one, ddof=1) / one.size) for one in means]
     spread = sum(part**2 / (one.size - 1) for part, one in zip(parts, means, strict=True))
     freedom = int(sum(parts) ** 2 / spread + 1e-9) if parts else 0  # a rounding error must not take one away
-    return _student_interval(float(np.mean(v)), sum(parts), freedom, confidence)
+    return _student_interval(float(np.mean(v)), sum(parts), freedom, 0.95)
 
 
 def interquartile_mean(values: ArrayLike) -> Any:

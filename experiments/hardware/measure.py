@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from omegaconf import DictConfig
-
 from ...configs import compose, has_workload
-from ...simcore import ConfigError, Simulation, __version__, registered
+from ...simcore import ConfigError, __version__, registered
 from ..evaluation.plan import Policy
 from ..recording.run import prepared, recorded
 from ..terminal.commandline import CommandError
@@ -25,26 +23,12 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
     """
     own = [f"routing={policy.routing}", *(f"{key}={value}" for key, value in policy.settings.items())]
     config = compose([*words, *own])
-    simulation, counts = _counts(config, decisions)
-    core = simulation.configuration()
-    return {
-        "policy": policy.name,
-        "words": [*words, *own],
-        "version": __version__,
-        **counts,
-        "packet_bytes": core["traffic"]["packet_bytes"] or core["router"]["flit_bytes"],
-        "declared": simulation.hardware_cost(counts["candidates"]),
-    }
-
-
-def _counts(config: DictConfig, decisions: int) -> tuple[Simulation, dict[str, float]]:
-    """Means over the packets of a run."""
     if has_workload(config):
         raise ConfigError(
             f"workload={config.workload.name}: the cost is measured under traffic; leave the workload out"
         )
-    own = "record" in registered("routing")[config.routing.name]["params"]
-    simulation = prepared(config, {} if own else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
+    recording = "record" in registered("routing")[config.routing.name]["params"]
+    simulation = prepared(config, {} if recording else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
     simulation.run_ns(config.run.warmup_ns)
     made = simulation.decision_count
     simulation.begin_window()
@@ -59,10 +43,16 @@ def _counts(config: DictConfig, decisions: int) -> tuple[Simulation, dict[str, f
     packets = statistics["packets_delivered"]
     if not packets:
         raise ConfigError("no packet was delivered; check that traffic.load is above 0")
-    return simulation, {
-        "candidates": 0.0 if mask is None else float(mask.sum(axis=1).mean()),
+    candidates, core = 0.0 if mask is None else float(mask.sum(axis=1).mean()), simulation.configuration()
+    return {
+        "policy": policy.name,
+        "words": [*words, *own],
+        "version": __version__,
+        "candidates": candidates,
         "decisions_per_packet": (simulation.decision_count - made) / packets,
         "hops_per_packet": statistics["hops_mean"],
+        "packet_bytes": core["traffic"]["packet_bytes"] or core["router"]["flit_bytes"],
+        "declared": simulation.hardware_cost(candidates),
     }
 
 

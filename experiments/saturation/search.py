@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from ..evaluation.bounds import bound_of
 from ..evaluation.kinds import ExtendedKind
 from ..results.files import require_writable, write_json
 from ..running.one_run import prepare, with_table
-from ..running.plan import PlannedRun, expand
 from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
 
@@ -112,17 +111,6 @@ class SaturationKind(ExtendedKind):
 
 
 SATURATIONS = SaturationKind()
-
-
-def expand_with_searches(
-    common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path
-) -> list[PlannedRun]:
-    """Every run of a sweep; arguments as for `expand`. A block with `command: saturate` has searches as in `search`."""
-    return [
-        SATURATIONS.planned(run, block["search"]) if block.get("command") == "saturate" else run
-        for block in blocks
-        for run in expand(common, [block], directory)
-    ]
 
 
 def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
