@@ -88,15 +88,11 @@ def _draw_result(words: Sequence[str]) -> list[Path]:
     if loads is None:
         raise CommandError(f"result={folder}: the run did not record its links; repeat it with run.channels=true")
     refuse_unknown("color", [color], [*loads.values, *COLOURS], "quantity")
-    time_ns = _ns(given["time"]) if "time" in given else None
-    return _saved(files, draw_loads(loads, color, time_ns, title))
-
-
-def _ns(text: str) -> float:
     try:
-        return float(in_number("time_ns", text))
+        time_ns = float(in_number("time_ns", given["time"])) if "time" in given else None
     except ValueError:
-        raise CommandError(f"time={text}: write a time such as 5us, 1.2ms or 800ns") from None
+        raise CommandError(f"time={given['time']}: write a time such as 5us, 1.2ms or 800ns") from None
+    return _saved(files, draw_loads(loads, color, time_ns, title))
 
 
 def _saved(files: Sequence[Path], figure: Figure) -> list[Path]:

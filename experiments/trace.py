@@ -22,7 +22,7 @@ from ..simcore.traces import Trace, TraceOptions, read_trace, readers
 from .results.files import read_result, write_text
 from .terminal.commandline import CommandError, main_of, parse, picture_file
 from .terminal.times import time_text
-from .traces.measure import Course, course_of, facts_of, loggops_parameters
+from .traces.measure import course_of, facts_of, loggops_parameters
 from .traces.packet import follow, life_text
 from .traces.timeline import of_packets, of_run
 
@@ -59,7 +59,14 @@ def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
     model = {key: _number(float, key, given[key]) for key in loggops_parameters() if key in given}
     facts = {"file": str(path), **facts_of(trace, model)}
     if picture:
-        _draw(trace, facts, picture)
+        from .plotting.drawing import save_figure  # with Matplotlib, which takes long to import
+        from .traces.picture import trace_figure
+
+        ideal = facts["ideal_finish"]
+        course = course_of(trace.program, ideal["loggops"], ideal["loggops_ns"])
+        title = f"{path.name}: {facts['format']}, {facts['ranks']:,} ranks"
+        figure = trace_figure(trace.program, course, title, model_text(ideal["loggops"]))
+        save_figure(figure, picture.with_suffix(""), "flitgym", [picture.suffix[1:]])
     if as_json:
         return json.dumps(facts, indent=1)
     rows = [("file", str(path)), *lines_of(facts), *([("picture", str(picture))] if picture else [])]
@@ -91,17 +98,6 @@ def _number(kind: type, key: str, word: str) -> float:
         return kind(word)  # type: ignore[no-any-return]
     except ValueError:
         raise ConfigError(f"{key}={word}: not a{' whole' if kind is int else ''} number") from None
-
-
-def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
-    from .plotting.drawing import save_figure  # with Matplotlib, which takes long to import
-    from .traces.picture import trace_figure
-
-    ideal = facts["ideal_finish"]
-    course: Course = course_of(trace.program, ideal["loggops"], ideal["loggops_ns"])
-    title = f"{Path(facts['file']).name}: {facts['format']}, {facts['ranks']:,} ranks"
-    figure = trace_figure(trace.program, course, title, model_text(ideal["loggops"]))
-    save_figure(figure, picture.with_suffix(""), "flitgym", [picture.suffix[1:]])
 
 
 def packet(words: Sequence[str]) -> str:

@@ -58,35 +58,34 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
 
 def rows_of(costs: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
     """A table with a line per quantity and a column per policy."""
-    rows = [_cells(cost, cost["declared"]) for cost in costs]
+    rows = []
+    for cost in costs:
+        declared = cost["declared"]
+        message, decision = message_bytes(declared), declared["decision"]
+        memories = declared["memories"]
+        learned, other = (sum(one["bytes"] for one in memories if one["learned"] == kind) for kind in (True, False))
+        operations = ("multiplications", "additions", "comparisons", "table_reads")
+        rows.append(
+            {
+                "candidates per decision": f"{cost['candidates']:.1f}" if cost["candidates"] else "-",
+                "decisions per packet": f"{cost['decisions_per_packet']:.2f}",
+                "inputs per decision": f"{declared['inputs']:,.0f}" if declared["inputs"] else "-",
+                **{
+                    f"{key.replace('_', ' ')} per decision": "-" if decision is None else f"{decision[key]:,.0f}"
+                    for key in operations
+                },
+                "weights": f"{declared['weights'] + declared['biases']:,.0f}",
+                "weights, bytes per router": f"{declared['weight_bytes']:,.0f}",
+                "learned tables, bytes per router": f"{learned:,.0f}",
+                "other state, bytes per router": f"{other:,.0f}",
+                "packet header, bits": f"{declared['header_bits']:,.0f}",
+                "feedback per hop, bytes": f"{message:,}",
+                "feedback per packet, bytes": f"{message * cost['hops_per_packet']:.1f}",
+                "feedback per byte of data and hop": f"{100 * message / cost['packet_bytes']:.1f} %",
+                "multiplications per update": f"{declared['update']['multiplications']:,.0f}",
+            }
+        )
     return [(name, [row[name] for row in rows]) for name in (rows[0] if rows else ())]
-
-
-def _cells(cost: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, str]:
-    """The quantities of a policy by name."""
-    message, decision = message_bytes(declared), declared["decision"]
-    learned, other = (
-        sum(memory["bytes"] for memory in declared["memories"] if memory["learned"] == kind) for kind in (True, False)
-    )
-    operations = ("multiplications", "additions", "comparisons", "table_reads")
-    return {
-        "candidates per decision": f"{cost['candidates']:.1f}" if cost["candidates"] else "-",
-        "decisions per packet": f"{cost['decisions_per_packet']:.2f}",
-        "inputs per decision": f"{declared['inputs']:,.0f}" if declared["inputs"] else "-",
-        **{
-            f"{key.replace('_', ' ')} per decision": "-" if decision is None else f"{decision[key]:,.0f}"
-            for key in operations
-        },
-        "weights": f"{declared['weights'] + declared['biases']:,.0f}",
-        "weights, bytes per router": f"{declared['weight_bytes']:,.0f}",
-        "learned tables, bytes per router": f"{learned:,.0f}",
-        "other state, bytes per router": f"{other:,.0f}",
-        "packet header, bits": f"{declared['header_bits']:,.0f}",
-        "feedback per hop, bytes": f"{message:,}",
-        "feedback per packet, bytes": f"{message * cost['hops_per_packet']:.1f}",
-        "feedback per byte of data and hop": f"{100 * message / cost['packet_bytes']:.1f} %",
-        "multiplications per update": f"{declared['update']['multiplications']:,.0f}",
-    }
 
 
 def message_bytes(declared: Mapping[str, Any]) -> int:

@@ -49,7 +49,9 @@ def stall_times(jobs: Jobs) -> Figure:
         above.set(title=style.label, xlabel="group")
         above.grid(False, axis="x")
         tallest = max(tallest, float(np.nanmax(local)))
-        maps[below] = np.mean([_matrix(run, "global_stall_ns") for run in runs], axis=0) / _NS_PER_MS
+        joined = np.array([run["groups.global_links"] for run in runs]) > 0
+        between = np.array([run["groups.global_stall_ns"] for run in runs], dtype=float) / _NS_PER_MS
+        maps[below] = np.where(joined, between, np.nan).mean(axis=0)
     for ax in panels[0]:
         ax.set_ylim(0, tallest * 1.05 or 1)
     panels[0, 0].set_ylabel("stall time of all\nlocal links (ms)")
@@ -99,11 +101,6 @@ def index_of(row: Row) -> NDArray[np.float64]:
     np.fill_diagonal(sent, row["groups.local_bytes"])
     index: NDArray[np.float64] = np.where(links > 0, sent / np.maximum(links, 1) / capacity, np.nan)
     return index
-
-
-def _matrix(row: Row, quantity: str) -> NDArray[np.float64]:
-    values = np.array(row[f"groups.{quantity}"], dtype=float)
-    return np.where(np.array(row["groups.global_links"]) > 0, values, np.nan)
 
 
 def _heat_maps(figure: Figure, maps: Mapping[Axes, NDArray[np.float64]], label: str, shrink: float) -> None:
