@@ -8,7 +8,7 @@ from typing import Any
 from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
 from ..simcore._core import motif_ranks, nodes
 from ..simcore._files import read_plain
-from ..simcore._words import unknown
+from ..simcore._words import refuse_unknown
 from .queue import queue_jobs
 from .traces import OPTIONS, file_hash, trace_hash, trace_of
 
@@ -70,9 +70,7 @@ def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
     if file is None:
         return _free_job(given)
     options, program = _PROGRAMS[file]
-    for key in given:
-        if key not in (valid := (*_PLACE, file, *options)):
-            raise ConfigError(unknown(f"{where} (with a {file})", str(key), valid, "key"))
+    refuse_unknown(f"{where} (with a {file})", given, (*_PLACE, file, *options), "key")
     if not isinstance(given[file], str):
         raise ConfigError(f"{where}.{file}: {given[file]!r} is not a path")
     place = {key: given[key] for key in _PLACE if key in given}
@@ -165,9 +163,8 @@ def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
 def _pair(section: Section, available: int) -> list[dict[str, Any]]:
     target, background = section["target"], section["background"]
     motifs = registered("motif").keys()
-    for key, word, valid in (("target", target, motifs), ("background", background, {*motifs, "none"})):
-        if word not in valid:
-            raise ConfigError(unknown(f"workload.{key}", word, valid, "motif"))
+    refuse_unknown("workload.target", [target], motifs, "motif")
+    refuse_unknown("workload.background", [background], {*motifs, "none"}, "motif")
     half = _whole_nodes(section, available // 2)
     jobs = [_job(target, target, half, section, "target_params", section["target_params"])]
     if background != "none":
@@ -178,9 +175,8 @@ def _pair(section: Section, available: int) -> list[dict[str, Any]]:
 
 def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
     given, whole = section["params"], sum(MIXED.values())
+    refuse_unknown("workload.params", given, MIXED, "job")
     for motif, parameters in given.items():
-        if motif not in MIXED:
-            raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
         if not isinstance(parameters, Mapping):
             raise ConfigError(f"workload.params.{motif}: {parameters!r} is not a mapping; write {{iterations: 2}}")
     jobs = []
@@ -203,10 +199,8 @@ def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:
 
 def _job(name: str, motif: str, available: int, section: Section, key: str, parameters: Section) -> dict[str, Any]:
     # Parameters are checked here, because the core's message would name a job that the user did not write.
-    valid = registered("motif")[motif]["params"]
-    for own in parameters:
-        if own not in (*valid, "name", "motif", "terminals"):
-            raise ConfigError(unknown(f"workload.{key}", str(own), valid, "key"))
+    own = [word for word in parameters if word not in ("name", "motif", "terminals")]
+    refuse_unknown(f"workload.{key}", own, registered("motif")[motif]["params"], "key")
     # The largest number of ranks within the share that the motif can use, unless the parameters set `ranks`.
     job = {"name": name, "motif": motif, "scale": section["scale"], "size_scale": section["size_scale"], **parameters}
     if not job.get("ranks"):

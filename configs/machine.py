@@ -14,7 +14,7 @@ import yaml
 
 from ..simcore import ConfigError, registered
 from ..simcore._files import open_plain
-from ..simcore._words import unknown
+from ..simcore._words import refuse_unknown, unknown
 from .policies import with_files
 from .quantities import LENGTHS, RATES, SIZES, TIMES, hydra_text, in_numbers
 
@@ -185,8 +185,7 @@ def read_machine(path: Path) -> Machine:
         **own,
     }
     control = content.get("congestion_control", "none")
-    if control not in (controls := registered("congestion_control")):
-        raise ConfigError(unknown(f"{path}: congestion_control", control, controls, "control"))
+    refuse_unknown(f"{path}: congestion_control", [control], registered("congestion_control"), "control")
     by_level = [one for one in (per_port, content["bandwidth"], content["cables"]) if isinstance(one, dict)]
     known = (packet, switch.get("ports", 0), per_port, latency, buffer, bandwidth, cables)
     return Machine({"name": name, **shape}, router, control, *known, any("global" in one for one in by_level))

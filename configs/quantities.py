@@ -1,14 +1,18 @@
-"""Values of overrides: with a unit, such as `3m`, `2us` `200Gb/s` and `2KiB`, and in the grammar of Hydra."""
+"""Values of overrides: with a unit, such as `3m`, `2us` `200Gb/s` and `2KiB`, in the grammar of Hydra, and formats."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from ..simcore import ConfigError
+from ..simcore._words import refuse_unknown
 
 TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 LENGTHS = {"m": 5.0, "cm": 0.05}  # ns; a signal in a cable takes 5 ns per metre
 RATES = {"Gb/s": 1 / 8, "Tb/s": 125.0, "GB/s": 1.0, "TB/s": 1e3}
 SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10, "MiB": 2.0**20}
+PLOT_FORMATS = ("png", "svg", "pdf")  # of a picture
 _PLAIN = re.compile(r"(?!(true|false|null)$)[A-Za-z_/.][\w./-]*")
 
 
@@ -55,3 +59,14 @@ def hydra_text(value: Any) -> str:
     if isinstance(value, (str, Path)) and not _PLAIN.fullmatch(str(value)):
         return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
     return str(value)
+
+
+def plot_formats(given: Any, key: str = "plot.format") -> tuple[str, ...]:
+    """The formats in words joined by commas or in a list, each once; empty for `[]`, `none` or null."""
+    words = given.split(",") if isinstance(given, str) else given
+    if words is None or words == ["none"]:
+        return ()
+    if not isinstance(words, Sequence):
+        raise ConfigError(f"{key}: {given!r} is not a list of formats; valid formats: {', '.join(PLOT_FORMATS)}")
+    refuse_unknown(key, words, PLOT_FORMATS, "format")
+    return tuple(dict.fromkeys(words))

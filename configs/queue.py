@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..simcore import ConfigError, Simulation, registered
 from ..simcore._core import motif_ranks
 from ..simcore._files import read_plain
-from ..simcore._words import unknown
+from ..simcore._words import refuse_unknown
 
 Section = Mapping[str, Any]
 _FIELDS = 18
@@ -70,8 +70,7 @@ def _job(
         )
     own = dict(motif) if isinstance(motif, Mapping) else {"motif": motif}
     motifs = {name for name, spec in registered("motif").items() if "iterations" in spec["params"]}
-    if own.get("motif") not in motifs:
-        raise ConfigError(unknown("workload.motifs", str(own.get("motif")), motifs, "iterating motif"))
+    refuse_unknown("workload.motifs", [own.get("motif")], motifs, "iterating motif")
     times = {"start_ns": request.submit_ns, "estimate_ns": request.estimate_ns}
     ranks = motif_ranks(own["motif"], request.ranks)
     if ranks == 1:  # it sends nothing

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from rich.markdown import Markdown
 
-from ..simcore import ConfigError, CoreError
-from ..simcore._files import atomic_path
+from ..simcore import ConfigError
 from .comparison.pairs import Comparison, compare, within
 from .comparison.text import markdown, remarks, results_of, sentences
 from .metrics import Interval
 from .plotting.swept import Row
+from .results.files import write_text
 from .terminal.commandline import CommandError, parse, rows_of, run_command
 from .terminal.tables import LATEX, console, interval_columns, latex_table, write_csv
 
@@ -35,10 +35,7 @@ or two single runs, by the keys that they have in common, and list the keys of t
 
 def _rows(directory: Path) -> Sequence[Row]:
     """The rows of the simulated runs of a folder."""
-    rows, damaged = rows_of(NAME, directory)
-    kept = [row for row in rows if "routing.name" in row]
-    if damaged and not kept:
-        raise CoreError(f"every run below {directory} is damaged")
+    kept = [row for row in rows_of(NAME, directory)[0] if "routing.name" in row]
     if not kept:
         raise CommandError(f"no simulated run below {directory}; make some with `flitgym simulate -m study=<name> ...`")
     return kept
@@ -105,8 +102,7 @@ def _write(out: Path, page: str, comparisons: Mapping[tuple[str, str], Compariso
         tables = [results_of(found, names) for names, found in comparisons.items()]
         cells = [(heads, [[cell.translate(LATEX) for cell in line] for line in lines]) for heads, lines in tables]
         page = "\n".join(latex_table(heads, lines, left=heads[:1]) for heads, lines in cells)
-    with atomic_path(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(out, page)
 
 
 def main() -> None:

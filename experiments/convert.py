@@ -13,7 +13,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from omegaconf import OmegaConf
 
-from ..configs import compose, unknown
+from ..configs import compose, refuse_unknown
 from ..configs.machine import LEVELS, expanded, read_machine
 from ..configs.quantities import in_number
 from ..simcore import ChannelGraph, ConfigError
@@ -209,11 +209,10 @@ def _cables(graph: Any, notes: list[str]) -> list[tuple[Any, Any, dict[str, Any]
     return kept
 
 
-def _source(column: str, word: str, valid: Iterable[str]) -> tuple[str, float]:
+def _source(column: str, word: str, valid: Collection[str]) -> tuple[str, float]:
     """The attribute and the factor of `LinkSpeedRaw/8e9` or `weight*5`."""
     key, sign, number = re.fullmatch(r"(.+?)(?:([*/])([\d.]*[1-9][\d.]*(?:e[+-]?\d+)?))?", word).groups()  # type: ignore[union-attr]
-    if key not in valid:
-        raise ConfigError(unknown(f"{column}={word}", key, valid, "attribute"))
+    refuse_unknown(f"{column}={word}", [key], valid, "attribute")
     return key, float(number or 1) ** (-1 if sign == "/" else 1)
 
 
@@ -264,6 +263,4 @@ def _command(words: Sequence[str]) -> str:
     return machine_text(files[0]) if files[0].suffix == ".yaml" else "\n".join(convert(files[0], given))
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, _command)
+main = main_of(NAME, _USAGE, _command)

@@ -16,10 +16,9 @@ from typing import Any
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
-from ..configs import PLOT_FORMATS, compose, core_failures, unknown
+from ..configs import PLOT_FORMATS, compose, core_failures, refuse_unknown
 from ..configs.machine import expanded
 from ..configs.quantities import in_number
-from ..simcore import ConfigError
 from ..simcore.pictures.loads import QUANTITIES, draw_loads
 from ..simcore.pictures.topology import draw_topology
 from .plotting.drawing import save_figure
@@ -88,23 +87,16 @@ def _draw_result(words: Sequence[str]) -> list[Path]:
     loads = run_loads(result, folder)
     if loads is None:
         raise CommandError(f"result={folder}: the run did not record its links; repeat it with run.channels=true")
-    if color not in loads.values:
-        raise ConfigError(unknown("color", color, [*loads.values, *COLOURS], "quantity"))
-    time_ns = _ns(given["time"]) if "time" in given else None
-    return _saved(files, draw_loads(loads, color, time_ns, title))
-
-
-def _ns(text: str) -> float:
+    refuse_unknown("color", [color], [*loads.values, *COLOURS], "quantity")
     try:
-        return float(in_number("time_ns", text))
+        time_ns = float(in_number("time_ns", given["time"])) if "time" in given else None
     except ValueError:
-        raise CommandError(f"time={text}: write a time such as 5us, 1.2ms or 800ns") from None
+        raise CommandError(f"time={given['time']}: write a time such as 5us, 1.2ms or 800ns") from None
+    return _saved(files, draw_loads(loads, color, time_ns, title))
 
 
 def _saved(files: Sequence[Path], figure: Figure) -> list[Path]:
     return [save_figure(figure, file.with_suffix(""), "flitgym", [file.suffix[1:]])[0] for file in files]
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, lambda words: "\n".join(map(str, draw(words))))
+main = main_of(NAME, _USAGE, lambda words: "\n".join(map(str, draw(words))))

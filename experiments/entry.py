@@ -67,8 +67,7 @@ def _run(verb: str) -> None:
         if verb == "list":
             sys.exit(importlib.import_module(".listing", __package__).main(sys.argv[2:]))
         if verb not in verbs:
-            near = importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = importlib.import_module("..simcore._words", __package__).nearest(verb, verbs)
             print(f"flitgym: unknown verb '{verb}'{hint}\n{overview()}", file=sys.stderr)
             sys.exit(2)
         sys.argv[:2] = [f"flitgym {verb}"]

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 
 from omegaconf import DictConfig
 
-from ..configs import unknown
+from ..configs import refuse_unknown
 from ..configs.errors import TYPED
 from ..simcore import ConfigError
 from .evaluation.performance import Performance
 from .evaluation.regret import Regret
 from .evaluation.study import Comparison, study_verb
-from .terminal.commandline import CommandError
 
 # Keys of a single run, and the lists that replace them here.
 LISTS = {key: name for name, key in TYPED.items() if name != "networks"}
@@ -24,8 +23,7 @@ _MEASURES: dict[str, type[Comparison]] = {"performance": Performance, "regret": 
 
 def measure_of(config: DictConfig) -> type[Comparison]:
     """The measure that a configuration names."""
-    if config.measure not in _MEASURES:
-        raise CommandError(unknown("measure", config.measure, _MEASURES, "measure"))
+    refuse_unknown("measure", [config.measure], _MEASURES, "measure")
     return _MEASURES[config.measure]
 
 

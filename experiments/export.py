@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..configs import unknown
+from ..configs import refuse_unknown
 from ..simcore import ConfigError, CoreError
-from ..simcore._files import atomic_path
 from .exporting.artifact import write_artifact
 from .plotting.lines import TRAFFIC, Point, groups_of, points, times_of_jobs
 from .plotting.swept import FILTER, column_of, filtered, named, swept
 from .plotting.words import axis_label, value_label
+from .results.files import write_text
 from .results.rows import ROWS_FILE, is_labelled, is_number, write_rows
 from .terminal.commandline import CommandError, main_of, parse, rows_of
 from .terminal.tables import LATEX, MISSING, latex_table, markdown_table, write_csv
@@ -49,8 +49,7 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
     """
     out = Path(given["out"]) if "out" in given else None
     kind = given.get("format", "parquet" if out is None else _SUFFIXES.get(out.suffix, out.suffix))
-    if kind not in _FORMATS:
-        raise ConfigError(unknown("format" if "format" in given else f"out={out}", kind, _FORMATS, "format"))
+    refuse_unknown("format" if "format" in given else f"out={out}", [kind], _FORMATS, "format")
     if kind == "parquet" and out is None and {"columns", "filter"} & set(given):
         raise ConfigError(f"out: name a file, because {ROWS_FILE} of the folder holds all rows and columns")
     rows, damaged = rows_of(NAME, directory)
@@ -64,8 +63,7 @@ def export(directory: Path, given: Mapping[str, str]) -> tuple[Path, int]:
         write_artifact(directory, out, rows)
     elif kind in ("latex", "markdown"):
         out = out or directory / f"table.{'tex' if kind == 'latex' else 'md'}"
-        with atomic_path(out) as temporary:
-            temporary.write_text(paper_table(rows, words, kind == "latex"), encoding="utf-8")
+        write_text(out, paper_table(rows, words, kind == "latex"))
     else:
         if words:
             known = named(rows)
@@ -143,6 +141,4 @@ def command(words: Sequence[str]) -> str:
     return "{}: {} runs".format(*export(folders[0], given))
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, command)
+main = main_of(NAME, _USAGE, command)

@@ -52,10 +52,12 @@ def choices(group: str) -> list[tuple[str, str, str]]:
     for name, spec in _core(group).items():
         values = {key: param["default"] for key, param in spec["params"].items()}
         found.append((name, spec["summary"], _details(group, {"name": name}, values)))
-    for preset, path in _presets(group).items():
+    for preset, path in preset_files(group).items():
         values = values_of(group, preset)
         own = {key: value for key, value in values.items() if key != "name" and "${" not in str(value)}
-        found.append((preset, _beginning(comment_of(path)), _details(group, values, own)))
+        first, *others = _SENTENCE.split(comment_of(path))
+        text = " ".join([first, *others[:1]]) if len(first) < _SHORT else first
+        found.append((preset, text, _details(group, values, own)))
     return found
 
 
@@ -63,7 +65,7 @@ def names(group: str) -> list[str]:
     """The names of the choices of a group."""
     if group in ("agent", "seed"):
         return list(dict.fromkeys(name for name, *_ in choices(group)))
-    return [*_core(group), *_presets(group)]
+    return [*_core(group), *preset_files(group)]
 
 
 def main(words: Sequence[str]) -> int:
@@ -106,16 +108,6 @@ def _print(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
 def _core(group: str) -> Mapping[str, Any]:
     return registered(group) if group in _REGISTERED else {}
-
-
-def _presets(group: str) -> Mapping[str, Path]:
-    return {} if group in ("motif", "engine") else preset_files(group)
-
-
-def _beginning(text: str) -> str:
-    """The first sentence of a text, with the second one if the first is short."""
-    first, *others = _SENTENCE.split(text)
-    return " ".join([first, *others[:1]]) if len(first) < _SHORT else first
 
 
 def _details(group: str, section: Mapping[str, Any], values: Mapping[str, Any]) -> str:

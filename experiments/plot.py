@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..configs import unknown
-from ..configs.plot import PLOT_FORMATS, plot_formats
+from ..configs import PLOT_FORMATS, plot_formats, refuse_unknown
 from ..simcore import ConfigError, CoreError
 from .conclusion.conclude import conclude
 from .plotting.swept import FILTER
-from .results.files import DamagedError
 from .results.rows import ROWS_FILE, is_labelled, is_number
 from .terminal.commandline import CommandError, parse, rows_of, run_command
 
@@ -60,7 +58,7 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
     if not formats:
         raise ConfigError(f"format: a picture needs a format; valid formats: {', '.join(PLOT_FORMATS)}")
     chosen: Sequence[str] = formats
-    rows, damaged = _rows(directory)
+    rows, damaged = rows_of(NAME, directory)
     if not set(given) - {"format"} and not damaged:
         if is_labelled(directory / ROWS_FILE):
             raise CommandError(f"{directory} has the figures of its own command; name a column to draw, such as y=p99")
@@ -105,8 +103,7 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
 def _sizes(given: Mapping[str, str]) -> list[float]:
     """Width and height in inches, and the size of the text in points."""
     style = given.get("style", "screen")
-    if style not in _STYLES:
-        raise ConfigError(unknown("style", style, _STYLES, "style"))
+    refuse_unknown("style", [style], _STYLES, "style")
     sizes = dict(zip(_NUMBERS, _STYLES[style], strict=True))
     for key in set(_NUMBERS) & set(given):
         try:
@@ -134,20 +131,12 @@ def _resize(figure: "Figure", width: float, height: float, font: float) -> None:
         text.set_fontsize(font)
 
 
-def _rows(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
-    rows, damaged = rows_of(NAME, directory)
-    if not rows:
-        raise CommandError(f"no run below {directory}; make some with `flitgym simulate -m study=<name> ...`")
-    return rows, damaged
-
-
 def _output(out: Path, formats: Sequence[str], asked: bool) -> tuple[Path, Sequence[str]]:
     """The path without its suffix, and the formats. Without explicit formats, the suffix gives the format."""
     suffix = out.suffix.removeprefix(".")
-    if suffix not in PLOT_FORMATS:
-        if asked or not suffix:
-            return out, formats
-        raise ConfigError(unknown("out", suffix, PLOT_FORMATS, "format"))
+    if suffix not in PLOT_FORMATS and (asked or not suffix):
+        return out, formats
+    refuse_unknown("out", [suffix], PLOT_FORMATS, "format")
     return out.with_suffix(""), formats if asked else (suffix,)
 
 
@@ -176,7 +165,7 @@ def command(words: Sequence[str]) -> None:
     if options:
         print(_USAGE)
         for folder in folders:
-            print(f"{folder}:\n{columns_text(_rows(folder)[0])}")
+            print(f"{folder}:\n{columns_text(rows_of(NAME, folder)[0])}")
         return
     if len(folders) != 1:
         example = f"{NAME} results/<study> x=traffic.load y=p99"

@@ -81,6 +81,4 @@ def keys_of(words: Sequence[str]) -> dict[str, Any]:
     return {str(key): typed[key] for key in given}
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, run)
+main = main_of(NAME, _USAGE, run)

@@ -14,15 +14,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..configs import PLOT_FORMATS, compose, unknown
+from ..configs import PLOT_FORMATS, compose, refuse_unknown
 from ..configs.quantities import in_number
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.traces import Trace, TraceOptions, read_trace, readers
-from .results.files import read_result
+from .results.files import read_result, write_text
 from .terminal.commandline import CommandError, main_of, parse, picture_file
 from .terminal.times import time_text
-from .traces.measure import Course, course_of, facts_of, loggops_parameters
+from .traces.measure import course_of, facts_of, loggops_parameters
 from .traces.packet import follow, life_text
 from .traces.timeline import of_packets, of_run
 
@@ -59,7 +59,14 @@ def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
     model = {key: _number(float, key, given[key]) for key in loggops_parameters() if key in given}
     facts = {"file": str(path), **facts_of(trace, model)}
     if picture:
-        _draw(trace, facts, picture)
+        from .plotting.drawing import save_figure  # with Matplotlib, which takes long to import
+        from .traces.picture import trace_figure
+
+        ideal = facts["ideal_finish"]
+        course = course_of(trace.program, ideal["loggops"], ideal["loggops_ns"])
+        title = f"{path.name}: {facts['format']}, {facts['ranks']:,} ranks"
+        figure = trace_figure(trace.program, course, title, model_text(ideal["loggops"]))
+        save_figure(figure, picture.with_suffix(""), "flitgym", [picture.suffix[1:]])
     if as_json:
         return json.dumps(facts, indent=1)
     rows = [("file", str(path)), *lines_of(facts), *([("picture", str(picture))] if picture else [])]
@@ -91,17 +98,6 @@ def _number(kind: type, key: str, word: str) -> float:
         return kind(word)  # type: ignore[no-any-return]
     except ValueError:
         raise ConfigError(f"{key}={word}: not a{' whole' if kind is int else ''} number") from None
-
-
-def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
-    from .plotting.drawing import save_figure  # with Matplotlib, which takes long to import
-    from .traces.picture import trace_figure
-
-    ideal = facts["ideal_finish"]
-    course: Course = course_of(trace.program, ideal["loggops"], ideal["loggops_ns"])
-    title = f"{Path(facts['file']).name}: {facts['format']}, {facts['ranks']:,} ranks"
-    figure = trace_figure(trace.program, course, title, model_text(ideal["loggops"]))
-    save_figure(figure, picture.with_suffix(""), "flitgym", [picture.suffix[1:]])
 
 
 def packet(words: Sequence[str]) -> str:
@@ -137,16 +133,14 @@ def _json_file(name: str) -> Path:
 
 
 def _write_timeline(path: Path, events: list[dict[str, Any]]) -> Path:
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
+    write_text(path, json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
     return path
 
 
 def run(words: Sequence[str]) -> str:
     """Execute a command line, and return the lines to print."""
     commands = {"info": "FILE", "convert": "IN OUT", "packet": "", "timeline": "RUN"}
-    if words[0] not in commands:
-        raise ConfigError(unknown("command line", words[0], commands, "command"))
+    refuse_unknown("command line", words[:1], commands, "command")
     if words[0] == "packet":
         return packet(words[1:])
     if words[0] == "timeline":
@@ -212,6 +206,4 @@ def _nested(name: str, value: Any, in_bytes: bool) -> Iterator[tuple[str, str]]:
         yield name, bytes_text(value) if in_bytes else f"{value:,}"
 
 
-def main() -> None:
-    """Entry point of the command."""
-    main_of(NAME, _USAGE, run)
+main = main_of(NAME, _USAGE, run)

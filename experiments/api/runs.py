@@ -102,15 +102,13 @@ class Runs(Sequence[Result]):
         """
         from ..plotting.sweeps import curves
 
-        return curves(self.rows(), x or self._across(), y or "packet_latency_mean_ns", by, ax)
-
-    def _across(self) -> str:
-        """The key for the horizontal axis of a figure."""
-        values = self._swept[0] if self._swept else {}
-        numbers = [key for key, value in values.items() if isinstance(value, int | float) and key != "seed"]
-        if not numbers:
-            raise ConfigError("x: no swept key has numbers; name a column, such as x='traffic.load'")
-        return "traffic.load" if "traffic.load" in numbers else numbers[0]
+        if x is None:
+            values = self._swept[0] if self._swept else {}
+            numbers = [key for key, value in values.items() if isinstance(value, int | float) and key != "seed"]
+            if not numbers:
+                raise ConfigError("x: no swept key has numbers; name a column, such as x='traffic.load'")
+            x = "traffic.load" if "traffic.load" in numbers else numbers[0]
+        return curves(self.rows(), x, y or "packet_latency_mean_ns", by, ax)
 
     def __repr__(self) -> str:
         header, rows = self._shown()

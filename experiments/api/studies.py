@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -134,20 +134,14 @@ def _conduct(
             config.hydra.runtime.output_dir = str(directory)
         directory.mkdir(parents=True, exist_ok=True)
         own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-        with _as_application(config), redirect_stdout(io.StringIO()):
-            call(app, own)
+        outer = HydraConfig.instance().cfg  # of this process, which may be another program of Hydra
+        HydraConfig.instance().set_config(config)
+        try:
+            with redirect_stdout(io.StringIO()):
+                call(app, own)
+        finally:
+            HydraConfig.instance().cfg = outer
     return directory, own
-
-
-@contextmanager
-def _as_application(config: Any) -> Iterator[None]:
-    """Hydra's own section of this process, which may be another program of Hydra."""
-    outer = HydraConfig.instance().cfg
-    HydraConfig.instance().set_config(config)
-    try:
-        yield
-    finally:
-        HydraConfig.instance().cfg = outer
 
 
 def _table(path: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...configs import config_hash, unknown
+from ...configs import config_hash, refuse_unknown
 from ...simcore import ConfigError, __version__
 from ..evaluation import oracle
 from ..evaluation.cells import Row
@@ -36,8 +36,7 @@ class Benchmark(Measure):
     def __init__(self, given: Mapping[str, Any], study: Study) -> None:
         if given["suite"] is None:
             raise CommandError(f"name a suite: suite={'|'.join(available())}")
-        if given["baselines"] not in _BASELINES:
-            raise CommandError(unknown("baselines", given["baselines"], _BASELINES, "word"))
+        refuse_unknown("baselines", [given["baselines"]], _BASELINES, "word")
         check_numbers(given["confidence"], resamples=given["resamples"])
         self.given, self.whole = given, load_suite(given["suite"])
         self.suite, self.runs_baselines = chosen(self.whole, given["tasks"]), given["baselines"] == "run"
@@ -108,7 +107,8 @@ class Benchmark(Measure):
     def _fitting(self, recorded: Sequence[Record]) -> tuple[list[str], list[Record]]:
         """Notes about the recorded results, and the records that fit the tasks and baselines."""
         suite, tasks = self.suite, {task.id for task in self.suite.tasks}
-        hashes = {_key(trial): config_hash(trial.run.plain) for trial in self.planned}
+        runs = ((trial.marks["task"], trial.policy.name, trial.run.plain) for trial in self.planned)
+        hashes = {(task, policy, plain["seed"]): config_hash(plain) for task, policy, plain in runs}
         own = {
             (record.task, record.policy, record.seed): record
             for record in recorded
@@ -174,10 +174,6 @@ def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Tri
                 raise ConfigError(f"{suite.path}: {task.id}: {error}") from None
             trials.append(replace(trial, marks={"task": task.id, "set": task.set, "task_kind": task.kind}))
     return trials
-
-
-def _key(trial: Trial) -> tuple[str, str, int]:
-    return trial.marks["task"], trial.policy.name, trial.run.plain["seed"]
 
 
 def _ordered(records: Sequence[Record], suite: Suite) -> list[Record]:

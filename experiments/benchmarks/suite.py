@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import yaml
 
-from ...configs import unknown
+from ...configs import refuse_unknown, unknown
 from ...simcore import ConfigError
 from ...simcore.plugins import entries
 from ..evaluation.plan import Policy, Scenario, check_axis, policies_of, refuse_twice
@@ -138,8 +138,7 @@ def load_suite(word: str) -> Suite:
             raise ConfigError(f"suite: {word}: no such file")
         return _read(path)
     name, known = name_of(word), available()
-    if name not in known:
-        raise ConfigError(unknown("suite", name, known, "suite"))
+    refuse_unknown("suite", [name], known, "suite")
     suite = _read(known[name])
     if word not in (name, suite.id):
         raise ConfigError(f"suite: unknown version '{word}'; this flitgym has {suite.id}")
@@ -182,9 +181,9 @@ def _read(path: Path) -> Suite:
         for k, entry in enumerate(data["tasks"]):
             where = f"{path}: tasks[{k}]"
             _check(where, entry, _TASK_KEYS, needed=2)
-            for name in entry["network"] if isinstance(entry["network"], list) else [entry["network"]]:
-                if name not in networks:
-                    raise ConfigError(unknown(f"{where}.network", str(name), networks, "network"))
+            names = entry["network"] if isinstance(entry["network"], list) else [entry["network"]]
+            refuse_unknown(f"{where}.network", names, networks, "network")
+            for name in names:
                 shared = [one for one in data.get("baselines", ()) if one != networks[name]["reference"]]
                 network = {**networks[name], "baselines": [*shared, *networks[name].get("baselines", ())]}
                 tasks += _tasks(where, {**entry, "network": name}, network, common)
@@ -220,9 +219,8 @@ def _words(section: Mapping[str, Any]) -> list[str]:
 
 def _tasks(where: str, entry: Mapping[str, Any], network: Mapping[str, Any], common: Sequence[str]) -> list[Task]:
     """The tasks of an entry on a network, which differ only in the load."""
-    chosen_set, sets = network.get("set", entry["set"]), ("held_out", *TRANSFERS)
-    if chosen_set not in sets:
-        raise ConfigError(unknown(f"{where}.set", str(chosen_set), sets, "set"))
+    chosen_set = network.get("set", entry["set"])
+    refuse_unknown(f"{where}.set", [chosen_set], ("held_out", *TRANSFERS), "set")
     if ("pattern" in entry) == ("workload" in entry):
         raise ConfigError(f"{where}: give either pattern or workload")
     kinds: list[Kind] = [kind for kind in _LOADS if kind in entry]
@@ -260,9 +258,7 @@ def _tasks(where: str, entry: Mapping[str, Any], network: Mapping[str, Any], com
 
 def _check(where: str, data: Mapping[str, Any], valid: Sequence[str], needed: int) -> None:
     """Check the keys of a mapping, of which the first `needed` ones must be there."""
-    for key in data:
-        if key not in valid:
-            raise ConfigError(unknown(where, str(key), valid, "key"))
+    refuse_unknown(where, data, valid, "key")
     for key in valid[:needed]:
         if key not in data:
             raise ConfigError(f"{where}: lacks '{key}'")

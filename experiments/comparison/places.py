@@ -12,8 +12,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...simcore.plugins import Plugin, entries, load
 from ..evaluation.plan import Policy
-from ..running.plan import PlannedRun
-from ..saturation.search import expand_with_searches
+from ..running.plan import PlannedRun, expand
+from ..saturation.search import SATURATIONS
 
 _HOME = Path(__file__).parent.parent
 FIGURES, STUDIES = _HOME / "figures", _HOME / "studies"
@@ -99,7 +99,12 @@ def plan(place: Place, preset: str, directory: Path, policy: Policy | None = Non
             for block in blocks
             if "routing" in block.get("sweep", ())
         ]
-    return expand_with_searches([*sweep["common"], *sweep["preset"].get("overrides", ())], blocks, directory)
+    common = [*sweep["common"], *sweep["preset"].get("overrides", ())]
+    return [  # a block with `command: saturate` has searches as in `search`
+        SATURATIONS.planned(run, block["search"]) if block.get("command") == "saturate" else run
+        for block in blocks
+        for run in expand(common, [block], directory)
+    ]
 
 
 def _figure_file(word: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...simcore._files import atomic_path
+from ..results.files import write_text
 from .places import Place
 
 
@@ -33,9 +33,8 @@ def draw(name: str, place: Place, rows: Sequence[Mapping[str, Any]], directory: 
     # A preset with `bands` names another preset, whose bands of expected numbers apply to it, too.
     bands = place.load().presets[preset].get("bands", preset)
     table = directory / "differences.md"
-    with atomic_path(table) as temporary:
-        compared = differences(name, script.measured(rows), expected["numbers"], bands)
-        temporary.write_text(f"{compared}\n{script.summary(rows)}")
+    compared = differences(name, script.measured(rows), expected["numbers"], bands)
+    write_text(table, f"{compared}\n{script.summary(rows)}")
     return [*written, table]
 
 

@@ -44,19 +44,6 @@ def sentences(found: Comparison, names: Sequence[str]) -> list[str]:
     return lines
 
 
-def conclusion(found: Comparison) -> str:
-    """One sentence about all pairs."""
-    identical = sum(pair.identical for pair in found.pairs)
-    verdicts = [one.verdict for pair in found.pairs if not pair.identical for one in pair.differences]
-    counted = [f"{verdicts.count(verdict)} {words}" for verdict, words in _COUNTED.items() if verdict in verdicts]
-    parts = [
-        f"{len(found.pairs)} pair{'s' if len(found.pairs) != 1 else ''} of runs",
-        f"{identical} identical, bit by bit" if identical else "",
-        f"{len(verdicts)} results: {', '.join(counted)}" if verdicts else "",
-    ]
-    return "; ".join(filter(None, parts))
-
-
 def remarks(found: Comparison, names: Sequence[str]) -> list[str]:
     """The meaning of the differences, the saturated runs, and the runs without a partner; arguments of `sentences`."""
     lines = [_NOTE] if any(np.isfinite(one.change.low) for pair in found.pairs for one in pair.differences) else []
@@ -82,7 +69,15 @@ def results_of(found: Comparison, names: Sequence[str]) -> tuple[Sequence[str], 
 
 def markdown(found: Comparison, names: Sequence[str]) -> str:
     """The whole comparison as a Markdown page: the keys that differ, and a line per pair and result."""
-    parts = [f"# {escaped(names[0])} and {escaped(names[1])}\n", f"{conclusion(found)}.\n"]
+    identical = sum(pair.identical for pair in found.pairs)
+    verdicts = [one.verdict for pair in found.pairs if not pair.identical for one in pair.differences]
+    counted = [f"{verdicts.count(verdict)} {words}" for verdict, words in _COUNTED.items() if verdict in verdicts]
+    counts = [
+        f"{len(found.pairs)} pair{'s' if len(found.pairs) != 1 else ''} of runs",
+        f"{identical} identical, bit by bit" if identical else "",
+        f"{len(verdicts)} results: {', '.join(counted)}" if verdicts else "",
+    ]
+    parts = [f"# {escaped(names[0])} and {escaped(names[1])}\n", f"{'; '.join(filter(None, counts))}.\n"]
     settings = [(key, *values) for key, values in found.settings.items()]
     heads, results = results_of(found, names)
     for title, columns, lines in (("Configuration", ("key", *names), settings), ("Results", heads, results)):

@@ -9,7 +9,6 @@ from ...configs.identity import digest
 from ...simcore import Simulation, __version__, results_version
 from ...simcore.plugins import versions
 from ..results.files import finished, write_result
-from ..running.one_run import prepare
 from ..running.plan import PlannedRun, SimulationKind
 
 
@@ -51,12 +50,3 @@ class ExtendedKind(SimulationKind):
             "warnings": {},
         }
         write_result(directory, common | numbers)
-
-
-def network_of(plain: Mapping[str, Any]) -> Simulation:
-    """The simulation of a resolved configuration, with the learned table that it names."""
-    simulation, run = prepare(plain), plain["run"]
-    if run["load_q_table"] is not None:
-        simulation.load_q_table(run["load_q_table"])
-    simulation.q_frozen = run["freeze_q_table"]
-    return simulation

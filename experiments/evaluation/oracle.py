@@ -17,9 +17,10 @@ from ...env.experience.world import Mixture, World, routing_section
 from ...simcore import ConfigError
 from ...simcore._policy_file import load_policy, save_policy
 from ..results.files import require_writable
+from ..running.one_run import prepare, with_table
 from ..running.plan import SIMULATIONS, PlannedRun
 from ..terminal.progress import Report
-from .kinds import ExtendedKind, network_of
+from .kinds import ExtendedKind
 from .plan import Policy, Trial
 
 Values = NDArray[np.float64]
@@ -57,7 +58,7 @@ class OracleKind(ExtendedKind):
         facts = {key: getattr(agent.config, key) for key in keys}
         save_policy(directory / _FILE, agent.policy(), topology="any", **facts)
         numbers = {"rounds": agent.rounds, "kept_after_rounds": kept, "files": {"policy": _FILE}}
-        self.write(plain, directory, network_of(plain), numbers)
+        self.write(plain, directory, with_table(prepare(plain), plain), numbers)
 
 
 ORACLES = OracleKind()

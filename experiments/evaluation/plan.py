@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ...configs import WINDOWS, explain, file_label, unknown
+from ...configs import WINDOWS, explain, file_label, refuse_unknown
 from ...configs.composition import WRONG
 from ...configs.policies import POLICY_SUFFIX, routing_of
 from ...simcore import ConfigError
@@ -189,10 +189,7 @@ def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str,
         if entry in (None, ""):
             raise ConfigError(f"{where}: {entry!r} is not a {kind}; write {where}=[<{kind}>]")
         return str(entry), None, {}
-    valid = ("name", kind, "params")
-    for key in entry:
-        if key not in valid:
-            raise ConfigError(unknown(where, str(key), valid, "key"))
+    refuse_unknown(where, entry, ("name", kind, "params"), "key")
     if not entry.get(kind):
         raise ConfigError(f"{where}: {dict(entry)} lacks '{kind}'; write {{name: label, {kind}: ..., params: {{}}}}")
     params = entry.get("params") or {}

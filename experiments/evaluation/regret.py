@@ -14,15 +14,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...configs import unknown
+from ...configs import refuse_unknown
 from ...simcore import ConfigError, CoreError, MarginalCost, Simulation
 from ..metrics import Interval, mean_interval, ratio_interval
 from ..results.cautions import late_events
 from ..results.files import read_columns, require_writable, write_table
+from ..running.one_run import prepare, run_cycles, with_table
 from ..terminal.commandline import CommandError
 from ..terminal.progress import Report
 from .cells import Cell, Row
-from .kinds import ExtendedKind, network_of
+from .kinds import ExtendedKind
 from .plan import Trial
 from .study import Comparison, Results
 from .tables import Panel
@@ -37,7 +38,6 @@ _LIMITS = {
     "threads": (0, math.inf),
 }
 _CHUNK = 64  # decisions between two reports of progress
-_WARMUP_CHUNK = 20_000  # cycles between two reports of progress
 _WARMUP_PART = 0.2  # of the progress bar
 # Stretches of time into which a run is cut for the intervals, because decisions close in time are correlated.
 _STRETCHES = 20
@@ -159,9 +159,8 @@ def check(given: Mapping[str, Any]) -> None:
     for key, (least, most) in _LIMITS.items():
         if not least <= given[key] <= most:
             raise ConfigError(f"regret.{key}: {given[key]:g} is not in [{least:g}, {most:g}]")
-    for key, words in (("other_packets", tuple(_OTHERS)), ("candidates", ("own", "pair"))):
-        if given[key] not in words:
-            raise ConfigError(unknown(f"regret.{key}", given[key], words, "value"))
+    refuse_unknown("regret.other_packets", [given["other_packets"]], _OTHERS, "value")
+    refuse_unknown("regret.candidates", [given["candidates"]], ("own", "pair"), "value")
 
 
 class RegretKind(ExtendedKind):
@@ -175,10 +174,7 @@ class RegretKind(ExtendedKind):
         (simulation, costs), given = _forks(plain), plain[self.section]
         require_writable(directory)
         warmup = simulation.cycles(plain["run"]["warmup_ns"])
-        while simulation.now < warmup:
-            report("warm-up", _WARMUP_PART * simulation.now / warmup)
-            simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
-
+        run_cycles(simulation, warmup, "warm-up", warmup / _WARMUP_PART, report)
         began, pieces, found = time.perf_counter(), [], 0
         random = np.random.default_rng(plain["seed"])
         while found < given["decisions"]:
@@ -219,7 +215,7 @@ REGRETS = RegretKind()
 
 def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost]:
     """The network of a run, and the forks that try its candidates."""
-    simulation, given = network_of(plain), plain[RegretKind.section]
+    simulation, given = with_table(prepare(plain), plain), plain[RegretKind.section]
     settings = {key: given[key] for key in ("horizon_ns", "slots", "threads")}
     reroute = given["other_packets"] == "routed"
     return simulation, MarginalCost(simulation, **settings, seed=plain["seed"], reroute=reroute)

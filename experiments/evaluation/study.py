@@ -18,11 +18,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import CONFIG_DIR, core_failures, unknown
+from ...configs import CONFIG_DIR, core_failures, refuse_unknown
 from ...simcore import CoreError
-from ...simcore._files import atomic_path
 from ..results.copies import copies_text
-from ..results.files import require_writable
+from ..results.files import require_writable, write_text
 from ..results.rows import ROWS_FILE, is_labelled, row, write_rows
 from ..running.launcher import HERE, Launcher, in_run_folder, launcher_of_app
 from ..running.sweep import collect
@@ -112,8 +111,7 @@ class Comparison(Measure):
                 check_axis(axis, given[axis])
         names = [policy.name for policy in self.policies]
         self.reference = names[0] if given["reference"] is None else given["reference"]
-        if self.reference not in names:
-            raise CommandError(unknown("reference", self.reference, names, "policy"))
+        refuse_unknown("reference", [self.reference], names, "policy")
         self.trials = self.planned()
 
     def planned(self) -> list[Trial]:
@@ -281,8 +279,7 @@ def _write(planned: Measure, study: Study, results: Results, failures: Sequence[
     image = f"![{found.picture}]({images[0].name})"
     tables = {table.title: in_markdown(table) for table in found.tables}
     page = study_page(found.title, study.command, found.notes, failures, image, tables, found.footnote)
-    with atomic_path(text) as temporary:
-        temporary.write_text(page)
+    write_text(text, page)
     return [*([rows_file] if rows else []), table, text, *images, *found.written]
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from omegaconf import DictConfig
-
 from ...configs import compose, has_workload
-from ...simcore import ConfigError, Simulation, __version__, registered
+from ...simcore import ConfigError, __version__, registered
 from ..evaluation.plan import Policy
 from ..recording.run import prepared, recorded
 from ..terminal.commandline import CommandError
@@ -25,26 +23,12 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
     """
     own = [f"routing={policy.routing}", *(f"{key}={value}" for key, value in policy.settings.items())]
     config = compose([*words, *own])
-    simulation, counts = _counts(config, decisions)
-    core = simulation.configuration()
-    return {
-        "policy": policy.name,
-        "words": [*words, *own],
-        "version": __version__,
-        **counts,
-        "packet_bytes": core["traffic"]["packet_bytes"] or core["router"]["flit_bytes"],
-        "declared": simulation.hardware_cost(counts["candidates"]),
-    }
-
-
-def _counts(config: DictConfig, decisions: int) -> tuple[Simulation, dict[str, float]]:
-    """Means over the packets of a run."""
     if has_workload(config):
         raise ConfigError(
             f"workload={config.workload.name}: the cost is measured under traffic; leave the workload out"
         )
-    own = "record" in registered("routing")[config.routing.name]["params"]
-    simulation = prepared(config, {} if own else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
+    recording = "record" in registered("routing")[config.routing.name]["params"]
+    simulation = prepared(config, {} if recording else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
     simulation.run_ns(config.run.warmup_ns)
     made = simulation.decision_count
     simulation.begin_window()
@@ -59,44 +43,49 @@ def _counts(config: DictConfig, decisions: int) -> tuple[Simulation, dict[str, f
     packets = statistics["packets_delivered"]
     if not packets:
         raise ConfigError("no packet was delivered; check that traffic.load is above 0")
-    return simulation, {
-        "candidates": 0.0 if mask is None else float(mask.sum(axis=1).mean()),
+    candidates, core = 0.0 if mask is None else float(mask.sum(axis=1).mean()), simulation.configuration()
+    return {
+        "policy": policy.name,
+        "words": [*words, *own],
+        "version": __version__,
+        "candidates": candidates,
         "decisions_per_packet": (simulation.decision_count - made) / packets,
         "hops_per_packet": statistics["hops_mean"],
+        "packet_bytes": core["traffic"]["packet_bytes"] or core["router"]["flit_bytes"],
+        "declared": simulation.hardware_cost(candidates),
     }
 
 
 def rows_of(costs: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
     """A table with a line per quantity and a column per policy."""
-    rows = [_cells(cost, cost["declared"]) for cost in costs]
+    rows = []
+    for cost in costs:
+        declared = cost["declared"]
+        message, decision = message_bytes(declared), declared["decision"]
+        memories = declared["memories"]
+        learned, other = (sum(one["bytes"] for one in memories if one["learned"] == kind) for kind in (True, False))
+        operations = ("multiplications", "additions", "comparisons", "table_reads")
+        rows.append(
+            {
+                "candidates per decision": f"{cost['candidates']:.1f}" if cost["candidates"] else "-",
+                "decisions per packet": f"{cost['decisions_per_packet']:.2f}",
+                "inputs per decision": f"{declared['inputs']:,.0f}" if declared["inputs"] else "-",
+                **{
+                    f"{key.replace('_', ' ')} per decision": "-" if decision is None else f"{decision[key]:,.0f}"
+                    for key in operations
+                },
+                "weights": f"{declared['weights'] + declared['biases']:,.0f}",
+                "weights, bytes per router": f"{declared['weight_bytes']:,.0f}",
+                "learned tables, bytes per router": f"{learned:,.0f}",
+                "other state, bytes per router": f"{other:,.0f}",
+                "packet header, bits": f"{declared['header_bits']:,.0f}",
+                "feedback per hop, bytes": f"{message:,}",
+                "feedback per packet, bytes": f"{message * cost['hops_per_packet']:.1f}",
+                "feedback per byte of data and hop": f"{100 * message / cost['packet_bytes']:.1f} %",
+                "multiplications per update": f"{declared['update']['multiplications']:,.0f}",
+            }
+        )
     return [(name, [row[name] for row in rows]) for name in (rows[0] if rows else ())]
-
-
-def _cells(cost: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, str]:
-    """The quantities of a policy by name."""
-    message, decision = message_bytes(declared), declared["decision"]
-    learned, other = (
-        sum(memory["bytes"] for memory in declared["memories"] if memory["learned"] == kind) for kind in (True, False)
-    )
-    operations = ("multiplications", "additions", "comparisons", "table_reads")
-    return {
-        "candidates per decision": f"{cost['candidates']:.1f}" if cost["candidates"] else "-",
-        "decisions per packet": f"{cost['decisions_per_packet']:.2f}",
-        "inputs per decision": f"{declared['inputs']:,.0f}" if declared["inputs"] else "-",
-        **{
-            f"{key.replace('_', ' ')} per decision": "-" if decision is None else f"{decision[key]:,.0f}"
-            for key in operations
-        },
-        "weights": f"{declared['weights'] + declared['biases']:,.0f}",
-        "weights, bytes per router": f"{declared['weight_bytes']:,.0f}",
-        "learned tables, bytes per router": f"{learned:,.0f}",
-        "other state, bytes per router": f"{other:,.0f}",
-        "packet header, bits": f"{declared['header_bits']:,.0f}",
-        "feedback per hop, bytes": f"{message:,}",
-        "feedback per packet, bytes": f"{message * cost['hops_per_packet']:.1f}",
-        "feedback per byte of data and hop": f"{100 * message / cost['packet_bytes']:.1f} %",
-        "multiplications per update": f"{declared['update']['multiplications']:,.0f}",
-    }
 
 
 def message_bytes(declared: Mapping[str, Any]) -> int:

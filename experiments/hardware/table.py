@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ...simcore import ConfigError
-from ...simcore._files import atomic_path
-from ..evaluation.plan import Policy, policies_of
+from ..evaluation.plan import policies_of
 from ..evaluation.study import as_list
+from ..results.files import write_text
 from ..terminal.commandline import CommandError, run_command
 from ..terminal.tables import console, terminal_table
 from .measure import cost_of, rows_of
@@ -40,12 +40,17 @@ measured in a run. The keys are those of flitgym simulate, and
 
 def run(words: Sequence[str]) -> None:
     """Execute a command line: print the table."""
-    own, rest = split(words)
+    own = {key: value for key, _, value in (word.partition("=") for word in words) if key in _OWN}
+    rest = [word for word in words if word.partition("=")[0] not in _OWN]
     count = own.get("decisions", str(_DECISIONS))
     if not count.isdecimal() or not int(count):
         raise ConfigError(f"decisions={count}: not a whole number from 1 on")
+    if not own.get("routing"):
+        raise CommandError("routing: give at least one, routing=par")
+    word = as_list(f"routing={own['routing']}", {"routing": "routing"})
+    entries: Any = OverridesParser.create().parse_override(word).value()
     costs = []
-    for policy in policies(own):
+    for policy in policies_of(entries):
         if sys.stderr.isatty():
             print(f"{NAME}: measuring {policy.name} ...", file=sys.stderr, flush=True)
         costs.append(cost_of(policy, rest, int(count)))
@@ -54,25 +59,8 @@ def run(words: Sequence[str]) -> None:
         table.add_row(name, *cells)
     console(_WIDTH).print(table)
     if "out" in own:
-        with atomic_path(Path(own["out"])) as temporary:
-            temporary.write_text(json.dumps(costs, indent=1) + "\n")
+        write_text(Path(own["out"]), json.dumps(costs, indent=1) + "\n")
         print(own["out"])
-
-
-def split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The keys of the command, and the overrides of the runs."""
-    pairs = [word.partition("=") for word in words]
-    own = {key: value for key, _, value in pairs if key in _OWN}
-    return own, [word for word, (key, _, _) in zip(words, pairs, strict=True) if key not in _OWN]
-
-
-def policies(own: Mapping[str, str]) -> list[Policy]:
-    """The policies of the command line."""
-    if not own.get("routing"):
-        raise CommandError("routing: give at least one, routing=par")
-    word = as_list(f"routing={own['routing']}", {"routing": "routing"})
-    entries: Any = OverridesParser.create().parse_override(word).value()
-    return policies_of(entries)
 
 
 def main(words: Sequence[str]) -> int:

@@ -53,11 +53,6 @@ class Failure(NamedTuple):
     down: float
     up: float
 
-    @property
-    def words(self) -> str:
-        """The failed links in words."""
-        return f"{float(self.links):.0%} of the links down"
-
 
 def failure_of(row: Row) -> Failure:
     """The failure in `failures.events`."""

@@ -76,13 +76,6 @@ def sweep_figure(rows: Sequence[Row]) -> Figure:
     blocks = blocks_of(rows)
     if not blocks:
         raise ValueError("the figure of a sweep needs at least two runs of traffic or of jobs")
-    return _layout(blocks)
-
-
-# --- Drawing -------------------------------------------------------------------------------------------------------
-
-
-def _layout(blocks: Sequence[Block]) -> Figure:
     columns = min(_COLUMNS, max(len(block.panels) for block in blocks))
     if len(blocks) == 1 and columns == _COLUMNS:
         columns = 2  # four panels form a square

@@ -1,6 +1,5 @@
 """The keys that differ among the runs of a study, and names for their values."""
 
-import difflib
 import json
 import operator
 import re
@@ -10,6 +9,7 @@ from typing import Any
 import yaml
 
 from ...simcore import ConfigError
+from ...simcore._words import nearest
 from ..presets import preset_of
 from .players import pattern_of, player_of
 
@@ -102,11 +102,9 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
     if ends:
         raise ConfigError(f"{what}: '{word}' is ambiguous; write {' or '.join(ends)}")
     short = [name for name, column in _SHORT.items() if column in columns]
-    near = difflib.get_close_matches(word, [*columns, *short], n=1, cutoff=0.5)
-    near = near or difflib.get_close_matches(word, [column.rpartition(".")[2] for column in columns], n=1, cutoff=0.7)
-    hint = f"did you mean '{near[0]}'? " if near else ""
+    hint = nearest(word, [*columns, *short, *(column.rpartition(".")[2] for column in columns)])
     raise ConfigError(
-        f"{what}: unknown column '{word}'; {hint}flitgym plot <folder> --help lists the {len(columns)} columns"
+        f"{what}: unknown column '{word}'{hint}; flitgym plot <folder> --help lists the {len(columns)} columns"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +11,12 @@ from omegaconf import DictConfig
 
 from ...configs import config_hash, core_sections, has_workload
 from ...configs.identity import digest
+from ...configs.policies import require_policy_file
 from ...env.experience.dataset import COLUMNS, Dataset
 from ...env.experience.ring import Ring, Rows
 from ...simcore import ConfigError, Simulation, __version__, registered
 from ...simcore.plugins import versions
+from ..running.one_run import run_cycles, with_table
 from ..terminal.commandline import CommandError
 from ..terminal.progress import Report, no_report
 
@@ -21,8 +24,7 @@ CORE = registered("record")["record"]["params"]
 OF_ROWS = ("observation", "slots", "slots_by", "reward", "toll")  # the core's keys that a user may set
 DECISIONS = 100_000  # default
 _CAPACITY = 1 << 16  # transitions in the core's ring
-_FIRST_CHUNK = 16  # cycles between two reads of the ring
-_WARMUP_CHUNK = 20_000  # cycles between two reports of progress
+_FIRST_CHUNK, _LONGEST_CHUNK = 16, 20_000  # cycles between two reads of the ring
 _PATIENCE_NS = 20_000  # simulated time without a decision after which a record gives up
 _LOOK_NS = 1_000_000  # simulated time without the reward of a decision after which a record gives up
 
@@ -38,9 +40,7 @@ def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_rep
         raise ConfigError(f"record.decisions: {count} is not a number from 1 to 2^32 - 1")
     simulation = prepared(config, {key: given[key] for key in OF_ROWS if key in given})
     warmup = 0 if has_workload(config) else simulation.cycles(config.run.warmup_ns)
-    while simulation.now < warmup:
-        report("warm-up", 0.0)
-        simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
+    run_cycles(simulation, warmup, "warm-up", math.inf, report)
     rows = recorded(simulation, count, report)
     return Dataset(rows, _about(config, simulation, given, command))
 
@@ -52,16 +52,11 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
         raise ConfigError(f"routing: '{name}' gets its decisions from Python, which knows them; record another routing")
     sections = {**core_sections(config), "max_memory_gb": config.run.max_memory_gb}
     if "record" in registered("routing")[name]["params"]:
-        if not config.routing.get("path", "anything"):
-            raise ConfigError("routing.path: name a policy file of flitgym train, or use routing=dqn")
+        require_policy_file(config.routing)
         sections["routing"] = {**sections["routing"], **of_rows, "record": capacity, "record_part": 1.0}
     else:
         sections["record"] = {**of_rows, "capacity": capacity}
-    simulation = Simulation(sections)
-    if config.run.load_q_table is not None:
-        simulation.load_q_table(config.run.load_q_table)
-    simulation.q_frozen = simulation.q_frozen or bool(config.run.freeze_q_table)
-    return simulation
+    return with_table(Simulation(sections), config)
 
 
 def recorded(simulation: Simulation, count: int, report: Report = no_report) -> Rows:
@@ -88,7 +83,7 @@ def recorded(simulation: Simulation, count: int, report: Report = no_report) -> 
             )
         # A quarter of the ring at the present rate, so that a rising rate does not overflow it.
         rate = (ring.filed - filed) / (simulation.now - began)
-        chunk = max(_FIRST_CHUNK, min(2 * chunk, int(ring.capacity / 4 / rate) if rate else 2 * chunk, _WARMUP_CHUNK))
+        chunk = max(_FIRST_CHUNK, min(2 * chunk, int(ring.capacity / 4 / rate) if rate else 2 * chunk, _LONGEST_CHUNK))
     rows = {name: np.concatenate([piece[name] for piece in pieces]) for name in COLUMNS}
     order = np.argsort(rows["decision"], kind="stable")
     return {name: column[order] for name, column in rows.items()}

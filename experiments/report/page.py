@@ -10,13 +10,12 @@ from typing import Any
 import yaml
 from matplotlib.colors import to_hex
 
-from ...simcore._files import atomic_path
 from ...simcore.pictures.loads import QUANTITIES, scale
 from ..plotting.drawing import STYLES
 from ..plotting.players import player
 from ..plotting.seeds import buffers_text
 from ..results.copies import copies_text
-from ..results.files import RESULT_FILE
+from ..results.files import RESULT_FILE, write_text
 from ..table_quality.one_table import KIND
 from ..templates import template
 from .again import simulate_again
@@ -71,8 +70,7 @@ def write_report(
         raise ValueError("a report needs at least one run")
     page = _page(title, results, figures, command)
     path = output or directory / REPORT_FILE
-    with atomic_path(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(path, page)
     return path
 
 

@@ -48,18 +48,15 @@ def schedules(runs: Iterable[tuple[str, Run]]) -> list[Picture]:
     return [_drawn(label, schedule_figure(run.result, run.directory)) for label, run in queues]
 
 
-def picture(path: Path, name: str) -> Picture:
-    """A PNG or SVG file. An SVG in an image element has its own ids, separate from other figures."""
-    return _embedded(name, "svg+xml" if path.suffix == ".svg" else "png", path.read_bytes())
-
-
 def pictures(paths: Sequence[Path]) -> list[Picture]:
     """The PNG and SVG files by their stems. A small SVG takes precedence over the PNG of the same stem."""
     chosen: dict[str, Path] = {}
     for path in paths:
         if path.stem not in chosen or (path.suffix == ".svg" and path.stat().st_size <= _LARGEST_SVG):
             chosen[path.stem] = path
-    return [picture(path, name) for name, path in chosen.items()]
+    # An SVG in an image element has its own ids, separate from other figures.
+    kinds = {".svg": "svg+xml", ".png": "png"}
+    return [_embedded(name, kinds[path.suffix], path.read_bytes()) for name, path in chosen.items()]
 
 
 def _drawn(name: str, figure: Figure) -> Picture:

@@ -1,7 +1,6 @@
 """The slowdown of jobs by other jobs: the communication time of a pair's target over that of the target alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log
 from typing import Any
 
@@ -14,6 +13,9 @@ from ..results.copies import distinct
 from .runs import NOTHING, Run, Settings
 
 Cell = dict[str, Any]  # of a coloured table: its kind, text, note and colours
+# The runs of a target with a background that differ only in the seed, and the slowdowns of the finished ones without
+# seeds whose final state equals that of another one.
+Counted = tuple[list[Run], list[float]]
 
 
 def slowdowns(runs: Sequence[Run]) -> dict[int, float]:
@@ -35,18 +37,6 @@ def _time(run: Run) -> float:
     return float(run.jobs[run.row["workload.target"]]["comm_time_mean_ns"])
 
 
-@dataclass
-class _Cell:
-    """The runs of a target with a background that differ only in the seed, and the slowdowns of the finished ones."""
-
-    runs: list[Run]
-    ratios: list[float]  # without seeds whose final state equals that of another one
-
-    @property
-    def mean(self) -> float:
-        return float(np.mean(self.ratios))
-
-
 def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, float]) -> list[dict[str, Any]]:
     """Slowdown of every target (row) with every background (column), one matrix per setting and routing.
 
@@ -62,7 +52,7 @@ def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, float]
     order = routing_order(routing for _, routing, _ in places)
     keys = sorted(places, key=lambda key: (key[0], order.index(key[1]), str(sorted(key[2], key=str))))
     cells = {key: {pair: _counted(own, runs, ratio) for pair, own in places[key].items()} for key in keys}
-    means = [cell.mean for of_key in cells.values() for cell in of_key.values() if cell.ratios]
+    means = [float(np.mean(found)) for of_key in cells.values() for _, found in of_key.values() if found]
     most = max([1.25, *means, *(1 / mean for mean in means)])
     several = len({text for text, _, _ in keys}) > 1
     out = []
@@ -74,11 +64,11 @@ def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, float]
     return out
 
 
-def _counted(own: Sequence[int], runs: Sequence[Run], ratio: Mapping[int, float]) -> _Cell:
+def _counted(own: Sequence[int], runs: Sequence[Run], ratio: Mapping[int, float]) -> Counted:
     # One run per seed, because runs of one seed in a cell differ only in keys that do not affect results.
     seeds = {runs[i].row["seed"]: i for i in reversed(own) if runs[i].finished}
     once = distinct([{**runs[i].row, "index": i} for i in reversed(seeds.values())])
-    return _Cell([runs[i] for i in own], [ratio[row["index"]] for row in once])
+    return [runs[i] for i in own], [ratio[row["index"]] for row in once]
 
 
 def coloured(scale: str, at: float) -> Cell:
@@ -88,16 +78,17 @@ def coloured(scale: str, at: float) -> Cell:
     return {"kind": "", "colour": to_hex(colour), "ink": "#fff" if dark else "#111"}
 
 
-def _shown(cell: _Cell | None, most: float) -> Cell:
+def _shown(cell: Counted | None, most: float) -> Cell:
     if cell is None:
         return {"kind": "none", "text": NOTHING, "note": "not run"}
-    if not cell.ratios:
+    runs, ratios = cell
+    if not ratios:
         return {"kind": "open", "text": "not finished", "note": "no run of this pair finished"}
-    mean, counted = cell.mean, len(cell.ratios)
-    finished = {run.row["seed"] for run in cell.runs if run.finished}
-    open_seeds = len({run.row["seed"] for run in cell.runs} - finished)
-    apart = next((run.apart for run in cell.runs if run.finished and run.apart), "")
-    ends = f", {min(cell.ratios):.3f} to {max(cell.ratios):.3f}" if counted > 1 else ""
+    mean, counted = float(np.mean(ratios)), len(ratios)
+    finished = {run.row["seed"] for run in runs if run.finished}
+    open_seeds = len({run.row["seed"] for run in runs} - finished)
+    apart = next((run.apart for run in runs if run.finished and run.apart), "")
+    ends = f", {min(ratios):.3f} to {max(ratios):.3f}" if counted > 1 else ""
     alike = len(finished) - counted
     notes = [
         f"{mean:.4f}",

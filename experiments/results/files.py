@@ -73,10 +73,15 @@ def remove_if_unused(directory: Path, parents: bool = True) -> Iterator[None]:
         raise
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one step."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write `data` to `path` in one step. JSON has no infinity and no NaN, so both become null."""
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(_jsonable(data), indent=2, allow_nan=False) + "\n")
+    write_text(path, json.dumps(_jsonable(data), indent=2, allow_nan=False) + "\n")
 
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:

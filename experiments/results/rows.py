@@ -58,16 +58,11 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
         elif key not in _NOT_COLUMNS:
             columns[key] = value
     if (vcs := (result.get("facts") or {}).get("vcs")) and "router.input_buffer_flits" in columns:
-        columns[PORT_BUFFER] = _port_buffer(columns, vcs)
+        depth, output = columns["router.input_buffer_flits"], columns["router.output_buffer_flits"]
+        if total := columns.get("router.buffer_total"):  # which simcore/src/core/router_setup.cpp divides alike
+            depth = total // vcs * depth // (depth + output)
+        columns[PORT_BUFFER] = int(vcs * depth)
     return columns
-
-
-def _port_buffer(columns: Mapping[str, Any], vcs: int) -> int:
-    """Flits of a port's input buffers. `router.buffer_total` is divided as in simcore/src/core/router_setup.cpp."""
-    depth, output = columns["router.input_buffer_flits"], columns["router.output_buffer_flits"]
-    if total := columns.get("router.buffer_total"):
-        depth = total // vcs * depth // (depth + output)
-    return int(vcs * depth)
 
 
 def rows_below(

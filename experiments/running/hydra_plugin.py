@@ -73,10 +73,9 @@ class Sweep:
         print(self.line(result, run.directory, now), flush=True)
 
     def _returned(self, run: PlannedRun, words: Sequence[str]) -> JobReturn:
-        if failure := self.errors.get(run.directory):
-            return JobReturn(overrides=words, status=JobStatus.FAILED, _return_value=failure)
-        value = self.objective(run.kind.read(run.directory))
-        return JobReturn(overrides=words, status=JobStatus.COMPLETED, _return_value=value)
+        failure = self.errors.get(run.directory)
+        value = failure or self.objective(run.kind.read(run.directory))
+        return JobReturn(words, status=JobStatus.FAILED if failure else JobStatus.COMPLETED, _return_value=value)
 
     def main(self, compose: Callable[[], object], conclude: Callable[[], object]) -> None:
         """The body of a command.

@@ -58,11 +58,9 @@ class Live:
                 "jobs: " + ", ".join(f"{job['name']} {job['bytes_received'] / max(n, 1):.0%}" for job, n in jobs)
             )
         busiest = np.argsort(-use, kind="stable")[:_BUSIEST]
-        return [*found, "busiest links: " + ", ".join(f"{self._name(k)} {use[k]:.0%}" for k in busiest)]
-
-    def _name(self, k: int) -> str:
-        own, peer = self._ends[k]
-        return f"router {own} to {'terminals' if peer < 0 else peer}"
+        links = zip(*self._ends[busiest].T, use[busiest], strict=True)
+        names = (f"router {own} to {'terminals' if peer < 0 else peer} {part:.0%}" for own, peer, part in links)
+        return [*found, f"busiest links: {', '.join(names)}"]
 
     def _sent(self) -> NDArray[np.int64]:
         flits: NDArray[np.int64] = self._simulation.arrays()["ports"]["flits"][self._port].astype(np.int64)

@@ -127,14 +127,11 @@ def simulated(
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
     built()
-    run = config["run"]
-    if run["load_q_table"] is not None:
-        simulation.load_q_table(run["load_q_table"])
-    if run["freeze_q_table"]:
-        simulation.q_frozen = True
-
-    work = run_workload if has_workload(config) else _run_windows
-    numbers, tables = work(simulation, config, _live(simulation, config, report))
+    with_table(simulation, config)
+    jobs = has_workload(config)
+    if report is not no_report and not (jobs and config["workload"]["network"] == "none"):
+        report = Live(simulation, report, bytes_of_jobs(config) if jobs else ())
+    numbers, tables = (run_workload if jobs else _run_windows)(simulation, config, report)
     result = {
         **_statistics(simulation),
         "latency_reference": config["router"]["latency_from"],
@@ -160,19 +157,20 @@ def simulated(
     return result, tables, simulation
 
 
+def with_table(simulation: Simulation, config: Mapping[Any, Any]) -> Simulation:
+    """Load the learned table that the section `run` names, and freeze it if the section says so."""
+    if config["run"]["load_q_table"] is not None:
+        simulation.load_q_table(config["run"]["load_q_table"])
+    simulation.q_frozen = simulation.q_frozen or bool(config["run"]["freeze_q_table"])
+    return simulation
+
+
 def class_numbers(simulation: Simulation) -> dict[str, Any]:
     """The field `classes` of a result, if there are traffic classes: the packets of the window by class."""
     facts, window = simulation.facts(), simulation.statistics()["window_cycles"]
     most = window * facts["terminals"] / facts["flit_cycles"]  # flits of all terminals
     numbers = {own.pop("name"): own | {"accepted_load": own["flits"] / most} for own in simulation.classes()}
     return {"classes": numbers} if numbers else {}
-
-
-def _live(simulation: Simulation, config: Config, report: Report) -> Report:
-    """`report`, with lines about the simulation unless nothing shows them."""
-    if report is no_report or (has_workload(config) and config["workload"]["network"] == "none"):
-        return report
-    return Live(simulation, report, bytes_of_jobs(config) if has_workload(config) else ())
 
 
 def _peak_mb() -> float:
@@ -307,7 +305,7 @@ def _advance(
     expected = phases.warmup + phases.measure
 
     def run(cycles: int, phase: str) -> None:
-        _run(simulation, cycles, phase, expected, report, frames)
+        run_cycles(simulation, cycles, phase, expected, report, frames)
 
     run(phases.warmup, "warm-up")
     if frames:
@@ -321,9 +319,15 @@ def _advance(
     return {"measure_cpu_seconds": measure_cpu_seconds, **found}
 
 
-def _run(
-    simulation: Simulation, cycles: int, phase: str, expected: int, report: Report, frames: LinkFrames | None
+def run_cycles(
+    simulation: Simulation,
+    cycles: int,
+    phase: str,
+    expected: float,
+    report: Report,
+    frames: LinkFrames | None = None,
 ) -> None:
+    """Simulate a phase, and report its progress; the whole run is expected to have a number of cycles."""
     chunk = _FIRST_CHUNK
     end = simulation.now + cycles
     while simulation.now < end:

@@ -24,6 +24,7 @@ class Kind(ABC):
     """A kind of run: its configuration, its folder, its result and its execution. Instances have no state."""
 
     root: ClassVar[Root]
+    sections: ClassVar[tuple[str, ...]] = ()  # runs with equal ones take time and memory by their cost alone
 
     @abstractmethod
     def folder(self, plain: Mapping[str, Any]) -> str:
@@ -47,7 +48,7 @@ class Kind(ABC):
 
     def alike(self, plain: Mapping[str, Any]) -> str:
         """A text that is equal for runs whose time and memory depend only on their cost."""
-        return ""
+        return json.dumps([plain.get(key) for key in self.sections], default=str)
 
     def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """Build the network of a run, which checks its configuration.
@@ -62,6 +63,7 @@ class SimulationKind(Kind):
     """A simulation: `flitgym simulate`, figures, studies, evaluations and benchmarks."""
 
     root = SIMULATION
+    sections = ("topology", "router", "routing", "failures")
 
     def folder(self, plain: Mapping[str, Any]) -> str:
         return run_id(_root_=plain)
@@ -80,10 +82,9 @@ class SimulationKind(Kind):
         return float((run["warmup_ns"] + run["measure_ns"]) * (0.1 + plain["traffic"]["load"]))
 
     def alike(self, plain: Mapping[str, Any]) -> str:
-        parts = [plain.get(section) for section in ("topology", "router", "routing", "failures")]
         workload = plain["workload"]
         names = [plain["traffic"]["name"], *(workload.get(key) for key in ("name", "target", "background"))]
-        return json.dumps([*parts, names], default=str)
+        return f"{super().alike(plain)} {names}"
 
     def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         facts = prepare(plain).facts()
@@ -94,6 +95,7 @@ class TableKind(Kind):
     """A forwarding table: `flitgym route`."""
 
     root = TABLE
+    sections = ("topology", "failures", "engine", "demand", "flows", "file")
 
     def folder(self, plain: Mapping[str, Any]) -> str:
         return route_id(_root_=plain)
@@ -106,10 +108,6 @@ class TableKind(Kind):
         from ..table_quality.one_table import obtain
 
         obtain(plain, directory, report, keep_refusals=True)
-
-    def alike(self, plain: Mapping[str, Any]) -> str:
-        keys = ("topology", "failures", "engine", "demand", "flows", "file")
-        return json.dumps([plain.get(key) for key in keys], default=str)
 
     def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         from ..table_quality.one_table import channel_graph, files

@@ -166,7 +166,9 @@ class _SteadyRun:
             self._run_to(min(_rounded(self.now * _WARMUP_GROWTH), self.most), "warm-up")
             latencies, packets, accepted = self._series(0)
             # MSER-5 has found the end of the warm-up if it lies in the first half of the series.
-            settled = [mser5(values) <= self.now // 2 for values in (accepted, _means(latencies, packets))]
+            mean = latencies.sum() / max(packets.sum(), 1)  # of observations without packets
+            means = np.where(packets > 0, latencies / np.maximum(packets, 1), mean)
+            settled = [mser5(values) <= self.now // 2 for values in (accepted, means)]
             if self._queues_grow():
                 return "queues"
             if settled[0] and self._loses_load():
@@ -316,10 +318,3 @@ class _SteadyRun:
 
 def _rounded(time: float) -> int:
     return math.ceil(time / FINE) * FINE
-
-
-def _means(sums: Floats, counts: Floats) -> Floats:
-    """The mean of each observation; without packets, the mean of all."""
-    total = counts.sum()
-    every = sums.sum() / total if total else 0.0
-    return np.where(counts > 0, sums / np.maximum(counts, 1), every)

@@ -3,17 +3,16 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...simcore import ConfigError, __version__, results_version
 from ...simcore._files import read_plain
 from ..evaluation.bounds import bound_of
-from ..evaluation.kinds import ExtendedKind, network_of
+from ..evaluation.kinds import ExtendedKind
 from ..results.files import require_writable, write_json
-from ..running.one_run import prepare
-from ..running.plan import PlannedRun, expand
+from ..running.one_run import prepare, with_table
 from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
 
@@ -114,21 +113,10 @@ class SaturationKind(ExtendedKind):
 SATURATIONS = SaturationKind()
 
 
-def expand_with_searches(
-    common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path
-) -> list[PlannedRun]:
-    """Every run of a sweep; arguments as for `expand`. A block with `command: saturate` has searches as in `search`."""
-    return [
-        SATURATIONS.planned(run, block["search"]) if block.get("command") == "saturate" else run
-        for block in blocks
-        for run in expand(common, [block], directory)
-    ]
-
-
 def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     """Simulate one load: whether it is `carried`, and the means with the reason why the measurement ended."""
     settings, run = plain[KIND], plain["run"]
-    simulation = network_of({**plain, "traffic": {**plain["traffic"], "load": load}})
+    simulation = with_table(prepare({**plain, "traffic": {**plain["traffic"], "load": load}}), plain)
     windows = {"warmup_ns": run["warmup_ns"], "window_ns": run["measure_ns"]}
     warmups = _WARMUPS * run["warmup_ns"]
     least = shortest_ns(simulation, **windows) - warmups

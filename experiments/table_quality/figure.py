@@ -27,7 +27,11 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
     (curve, bars), (terminal_curve, terminal_bars) = figure.subplots(2, 2, height_ratios=[3, 1.4])
     channel = quality.loads["channel"]
     terminals = np.concatenate([quality.loads["from_terminal"], quality.loads["to_terminal"]])
-    edges = _edges(np.concatenate([channel, terminals]))
+    # The bars of the histograms begin at 0. Small whole loads have one bar each.
+    every = np.concatenate([channel, terminals])
+    high = every.max(initial=1.0)
+    whole = high < _BINS and bool((every == np.rint(every)).all())
+    edges = np.arange(-0.5, high + 1) if whole else np.linspace(0, high, _BINS + 1)
     for left, right, loads, color in (
         (curve, bars, channel, "#0072B2"),
         (terminal_curve, terminal_bars, terminals, "#8a8a8a"),
@@ -81,14 +85,6 @@ def _sorted(ax: Axes, loads: Numbers, color: str, line: str = "-", label: str | 
     fullest = max(float(np.nanmax(np.asarray(line.get_ydata(), float), initial=0)) for line in ax.lines)
     ax.set_ylim(0, max(1.0, fullest) * 1.05)
     polish(ax)
-
-
-def _edges(loads: Numbers) -> Numbers:
-    """The edges of a histogram's bars, from 0 on. Small whole loads have one bar each."""
-    high = loads.max(initial=1.0)
-    if high < _BINS and bool((loads == np.rint(loads)).all()):
-        return np.arange(-0.5, high + 1)
-    return np.linspace(0, high, _BINS + 1)
 
 
 def _histogram(ax: Axes, loads: Numbers, edges: Numbers, color: str) -> None:

@@ -180,7 +180,9 @@ def _write(
     if bisection is not None:
         written["patterns"] = "patterns.parquet"
         write_table(directory / written["patterns"], {"bandwidth": bisection.values})
-    if _wants_dump(config["dump"], table.arrays()):
+    ports, wanted = table.arrays().get("port"), config["dump"]
+    small = ports is not None and ports.size <= _DUMP_LINES and ports.shape[1] < 40_000
+    if wanted == "always" or (wanted == "auto" and small):
         written["dump"] = "lfts.dump"
         table.save_dump(directory / written["dump"])
         if 1 < table.layers <= 16:
@@ -189,12 +191,6 @@ def _write(
     title = f"{result['table']} on {network_label(result).partition(':')[0]}"
     written["figure"] = save_figure(draw(title, result, quality), directory / "loads", "loads", ["png"])[0].name
     return written
-
-
-def _wants_dump(wanted: str, arrays: Mapping[str, Any]) -> bool:
-    if wanted == "auto":
-        return "port" in arrays and arrays["port"].size <= _DUMP_LINES and arrays["port"].shape[1] < 40_000
-    return wanted == "always"
 
 
 def loads_by_channel(graph: ChannelGraph, quality: Quality) -> dict[str, NDArray[Any]]:

@@ -113,6 +113,10 @@ def rows_of(name: str, directory: Path) -> tuple[list[dict[str, Any]], list[Dama
     require_folder(name, directory)
     rows, damaged = rows_in(directory)
     say_damaged(name, damaged)
+    if not rows and damaged:
+        raise CoreError(f"every run below {directory} is damaged")
+    if not rows:
+        raise CommandError(f"no run below {directory}; make some with `flitgym simulate -m study=<name> ...`")
     return rows, damaged
 
 
@@ -163,13 +167,17 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     call(app)
 
 
-def main_of(name: str, usage: str, run: Callable[[Sequence[str]], str]) -> NoReturn:
+def main_of(name: str, usage: str, run: Callable[[Sequence[str]], str]) -> Callable[[], NoReturn]:
     """The entry point of a command without Hydra: prints the text that `run` makes of the words, or the usage."""
-    words = sys.argv[1:]
-    if not words or {"-h", "--help"} & set(words):
-        print(usage, end="")
-        sys.exit(0 if words else 2)
-    sys.exit(run_command(name, lambda: print(run(words))))
+
+    def main() -> NoReturn:
+        words = sys.argv[1:]
+        if not words or {"-h", "--help"} & set(words):
+            print(usage, end="")
+            sys.exit(0 if words else 2)
+        sys.exit(run_command(name, lambda: print(run(words))))
+
+    return main
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:

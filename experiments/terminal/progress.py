@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Receives the phase of a run ("warm-up", "measure", "1.25 ms simulated") and the finished fraction, 0..1.
 Report = Callable[[str, float], None]
 
-_LINE_EVERY_SECONDS = 15
+LINE_EVERY_SECONDS = 15
 
 _FORECAST_AFTER_SECONDS = 3.0  # from the beginning of a run
 _LONG_SECONDS = 60.0  # a run that takes longer is announced
@@ -129,7 +129,7 @@ class SweepProgress(Bar):
         label = f"{self._description} {len(ended)}/{len(self._costs)}"
         left = _left_text(self._pace.left(done / self._total))
         self.show(label, done, left)
-        if self._bar is None and time.monotonic() - self._last_line > _LINE_EVERY_SECONDS and done > 0:
+        if self._bar is None and time.monotonic() - self._last_line > LINE_EVERY_SECONDS and done > 0:
             self._last_line = time.monotonic()
             self.say(", ".join(filter(None, [f"{label} runs", f"{done / self._total:.0%}", left])))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...simcore.pictures.loads import Loads
 from ..plotting.loads import run_loads
 from ..results.files import read_columns
 from .packet import Life, reason
@@ -56,16 +55,14 @@ def of_run(result: Mapping[str, Any], directory: Path) -> list[Slice]:
         begins = np.concatenate([[0.0], ends[:-1]])
         rates = received / np.maximum(ends - begins, 1e-9)
         found += _counter(_JOBS, f"{name} received", "GB/s", begins, rates)
-    if loads := run_loads(result, directory):
-        found += _named(_LINKS, f"the {_BUSIEST} busiest links") + list(_of_links(loads))
-    return found
-
-
-def _of_links(loads: Loads) -> Iterator[Slice]:
+    if (loads := run_loads(result, directory)) is None:
+        return found
+    found += _named(_LINKS, f"the {_BUSIEST} busiest links")
     for entry in np.argsort(-loads.at("utilisation", None), kind="stable")[:_BUSIEST]:
         for name, unit, factor in (("utilisation", "%", 100.0), ("queue", "flits", 1.0)):
             values = factor * loads.values[name][:, entry]
-            yield from _counter(_LINKS, f"{loads.words(int(entry))}: {name}", unit, loads.begin_ns, values)
+            found += _counter(_LINKS, f"{loads.words(int(entry))}: {name}", unit, loads.begin_ns, values)
+    return found
 
 
 def _named(process: int, name: str) -> list[Slice]:

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from ..terminal.progress import Pace, RunBar, has_bars
+from ..terminal.progress import LINE_EVERY_SECONDS, Pace, RunBar, has_bars
 from ..terminal.times import duration_text
 
-_LINE_EVERY_SECONDS = 15
 _SHOWN = {
     "reward": "reward {:.3f}",
     "latency_ns": "latency {:,.0f} ns",
@@ -49,7 +48,7 @@ class TrainProgress:
         left = self._pace.left(self._part)
         if self._bar is None and left and done < self._rounds:
             words.append(f"about {duration_text(left)} left")
-        late = time.monotonic() - self._last_line > _LINE_EVERY_SECONDS
+        late = time.monotonic() - self._last_line > LINE_EVERY_SECONDS
         if self._bar is not None or late or done == self._rounds:
             self._last_line = time.monotonic()
             self.say(", ".join(words))

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...agents import trainable
 from ...agents.learning.abandonment import RoundAbandonedError
 from ...agents.learning.divergence import DivergedError
-from ...configs import unknown
+from ...configs import refuse_unknown
 from ...configs.identity import plain_of
 from ...configs.training import mixture, variation, world_sections
 from ...env.experience.world import Mixture, World
@@ -203,8 +203,7 @@ def _check(config: DictConfig) -> None:
         value = OmegaConf.select(config, key)
         if not (math.isfinite(value) and value >= least):
             raise ConfigError(f"{key}: {value}; it must be {least} or more")
-    if config.track.to not in CHOICES:
-        raise ConfigError(unknown("track.to", config.track.to, CHOICES))
+    refuse_unknown("track.to", [config.track.to], CHOICES)
     for key in ("loads", "seeds"):
         if config.evaluation.every and not config.evaluation[key]:
             raise ConfigError(f"evaluation.{key}: the list is empty; evaluation.every=0 turns comparisons off")

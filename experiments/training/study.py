@@ -12,8 +12,8 @@ from ...agents import trainable
 from ...configs.composition import Root
 from ...configs.training import register_training, train_id, variation, world_sections
 from ...env.experience.world import World
-from ...simcore._files import atomic_path
 from ..metrics import mean_interval
+from ..results.files import write_text
 from ..results.rows import ROWS_FILE, write_rows
 from ..running.plan import Kind
 from ..terminal.progress import Report
@@ -33,6 +33,7 @@ class TrainingKind(Kind):
     """A training: `flitgym train -m`."""
 
     root = Root("train", ("topology", "router", "traffic", "workload", "agent"), lambda config, words: None)
+    sections = ("topology", "router", "traffic", "workload", "worlds", "agent")
 
     def folder(self, plain: Mapping[str, Any]) -> str:
         return train_id(_root_=OmegaConf.create(dict(plain)))
@@ -50,10 +51,6 @@ class TrainingKind(Kind):
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         return float(plain["rounds"])
-
-    def alike(self, plain: Mapping[str, Any]) -> str:
-        keys = ("topology", "router", "traffic", "workload", "worlds", "agent")
-        return json.dumps([plain.get(key) for key in keys], default=str)
 
     def survey(self, plain: dict[str, Any]) -> tuple[int, int]:
         """Build the world of a training."""
@@ -80,8 +77,7 @@ def gather_trainings(directory: Path) -> list[Path]:
     write_rows(table, rows)
     numbers, page = _tables(groups)
     write_csv(csv, numbers)
-    with atomic_path(markdown) as temporary:
-        temporary.write_text(page)
+    write_text(markdown, page)
     from .learning_curve import draw  # with Matplotlib, which takes long to import
 
     return [table, csv, markdown, *draw(groups, directory / STUDY)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...simcore import __version__
-from ...simcore._files import atomic_path
+from ..results.files import write_text
 
 PROGRESS_FILE = "progress.jsonl"
 WANDB_ID_FILE = "wandb_id.txt"
@@ -28,8 +28,7 @@ class JsonLines:
         self._begin()
 
     def _begin(self) -> None:
-        with atomic_path(self._path) as temporary:
-            temporary.write_text("".join(line + "\n" for line in self.lines))
+        write_text(self._path, "".join(line + "\n" for line in self.lines))
         self._file = self._path.open("a", buffering=1)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
@@ -82,8 +81,7 @@ class _Wandb(Tracker):
 
         path = directory / WANDB_ID_FILE
         if not path.exists():
-            with atomic_path(path) as temporary:
-                temporary.write_text(secrets.token_hex(8))
+            write_text(path, secrets.token_hex(8))
         self._wandb, self._id = wandb, path.read_text().strip()
         arguments: dict[str, Any] = {
             "project": project,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...configs import core_sections, traces_of, unknown
+from ...configs import core_sections, refuse_unknown, traces_of
 from ...simcore import ConfigError, CoreError, Simulation
 from ...simcore._core import Program
 from ...simcore.pictures.frames import LinkFrames, channel_groups
@@ -52,8 +52,7 @@ class Limits:
     def of(cls, workload: Mapping[str, Any], simulation: Simulation) -> "Limits":
         """Round the times of the `workload` section to cycles; a ConfigError names an invalid value."""
         ending = workload.get("ends_with", "all")
-        if ending not in _ENDINGS:
-            raise ConfigError(unknown("workload.ends_with", str(ending), _ENDINGS, "word"))
+        refuse_unknown("workload.ends_with", [ending], _ENDINGS, "word")
         end = simulation.facts()["end_of_time_cycles"]
         most = workload["max_ns"] / simulation.cycle_ns
         if not 1 <= most <= end:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...metrics import peak_throughput
 from ...plotting.drawing import BANDS, Row, curve, key_line, legend_of, routings, select, style_of
 from ...plotting.markdown import section
 from ...plotting.panels import draw_loads
@@ -36,7 +35,7 @@ def latency_at(rows: Sequence[Row], pattern: str, name: str) -> tuple[float, flo
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
     peaks = {
-        name: peak_throughput(curve(select(rows, "adversarial", name), "accepted_load")[1])
+        name: float(curve(select(rows, "adversarial", name), "accepted_load")[1].max())
         for name in ("minimal", "dqn_dragonfly")
     }
     agent, ugal_l = (latency_at(rows, "adversarial", name)[0] for name in ("dqn_dragonfly", "ugal_group"))

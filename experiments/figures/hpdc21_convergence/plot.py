@@ -20,7 +20,6 @@ from ...plotting.runs import Runs, course
 OVER_SEEDS = f"{BANDS}; dots: the slowest seed"
 PATTERNS = {"uniform": "UR", "adversarial": "ADV+1", "adversarial, shift=4": "ADV+4"}
 _SMOOTHING = 5  # intervals per median; smoothing keeps one noisy interval from moving the settle time
-_BAND = 0.1  # half width of the band, as a fraction of the final level
 _SPACING = 0.045  # least distance of two labels, as a fraction of the panel's height
 
 
@@ -87,7 +86,7 @@ def smoothed(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float
 def settle_times(rows: Sequence[Row]) -> list[float | None]:
     """The settle time of every seed in us; None for a run that does not settle."""
     time, latency = smoothed(rows)
-    return [settle_time(time, one, band=_BAND) for one in latency]
+    return [settle_time(time, one) for one in latency]
 
 
 def settled_by(rows: Sequence[Row]) -> float | None:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from ...metrics import peak_throughput, saturation_load
+from ...metrics import saturation_load
 from ...plotting.drawing import BANDS, PUBLISHED, Row, curve, key_line, legend_of, paper_style, routings, select
 from ...plotting.markdown import section
 from ...plotting.panels import BOUND, draw_loads
@@ -56,7 +56,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
     accepted = {(p, name): values(p, name) for p in PATTERNS for name in routings(rows)}
     latency = {(p, name): values(p, name, "packet_latency_mean_ns") for p in PATTERNS for name in routings(rows)}
-    peaks = {which: peak_throughput(own) for which, own in accepted.items()}
+    peaks = {which: float(own.max()) for which, own in accepted.items()}
     ours = {p: (p, "q_adaptive") for p in PATTERNS}
     of_rivals = {p: [(p, name) for name in _ADAPTIVE] for p in PATTERNS}
     uniform, adversarial, valiant = ours["uniform"], ours["adversarial"], ("adversarial", "valiant_router")
@@ -90,7 +90,7 @@ def summary(rows: Sequence[Row]) -> str:
         quantities = ("accepted_load", "packet_latency_mean_ns", "hops_mean")
         (loads, accepted), (_, latency), (_, hops) = (curve(select(rows, pattern, name), key) for key in quantities)
         saturated = saturation_load(loads, accepted)
-        cells = ["-" if saturated is None else f"{saturated:.3f}", f"{peak_throughput(accepted):.3f}"]
+        cells = ["-" if saturated is None else f"{saturated:.3f}", f"{accepted.max():.3f}"]
         cells = [f"{np.nanmin(latency):,.0f}", *cells, f"{hops[np.argmax(accepted)]:.2f}"]
         lines.append([title, paper_style(name).label, *cells])
     return section("Every curve", heads, lines)

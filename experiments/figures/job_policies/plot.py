@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ...metrics import Interval, crossed_interval
 from ...plotting.drawing import Row, key_line, legend_of, style_of
-from ...plotting.jobs import BACKGROUNDS, MIXED
 from ...plotting.markdown import cost, section
 from ...plotting.players import player_of
-from ...studies.interference.runs import MIX, Case, Jobs, geometric, interval_text, times
+from ...studies.interference.runs import BACKGROUNDS, MIX, MIXED, Case, Jobs, geometric, times
+from ...terminal.tables import interval_text
 
 REFERENCE = "q_adaptive"
 ALONE, UNSEARCHED, ALL = "alone", "pairs not searched", "all but alone"
@@ -42,20 +42,17 @@ class Study(Jobs):
     def __init__(self, rows: Sequence[Row]) -> None:
         super().__init__(rows)
         self.trained = {player_of(row) for row in rows if row["routing.name"] == "policy"}
-        self.players = self._players()
-
-    def _players(self) -> dict[str, list[str]]:
-        """The trainings of each player. Several trained policies `<name>_seed<k>` are trainings of `<name>`."""
-        families = dict[str, list[str]]()
         if REFERENCE not in self.names:
             raise ValueError(f"no row for routing {REFERENCE}")
+        # Several trained policies `<name>_seed<k>` are trainings of `<name>`.
+        families = dict[str, list[str]]()
         for name in self.names:
             match = _TRAINING.fullmatch(name) if name in self.trained else None
             # A family is not a routing.
             family = match["family"] if match and match["family"] not in set(self.names) - self.trained else name
             families.setdefault(family, []).append(name)
         # A single training keeps its own name.
-        return {
+        self.players = {
             family if len(own) > 1 else own[0]: sorted(own, key=lambda name: (len(name), name))
             for family, own in families.items()
         }
@@ -183,11 +180,11 @@ def summary(rows: Sequence[Row]) -> str:
 
     def cells(study: Study, name: str, groups: Sequence[str]) -> list[str]:
         case, ratio = study.worst_case(name)
-        slowdown = interval_text(crossed_interval(study.slowdowns(name)), 2)
+        slowdown = interval_text(crossed_interval(study.slowdowns(name)), "{:.2f}")
         if name == REFERENCE:
             return [*["1"] * (len(groups) + 1), slowdown, "1"]
-        times = (interval_text(study.time_of(name, group)) for group in groups)
-        return [*times, f"{ratio:.3f} {case}", slowdown, interval_text(study.throughput_of(name))]
+        times = (interval_text(study.time_of(name, group), "{:.3f}") for group in groups)
+        return [*times, f"{ratio:.3f} {case}", slowdown, interval_text(study.throughput_of(name), "{:.3f}")]
 
     heads = ["worst case", "greatest slowdown", "throughput"]
     lines = [

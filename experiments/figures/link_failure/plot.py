@@ -40,7 +40,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ax.set(xlim=(0, end), title=f"uniform, load {load:g}", xlabel="time since the start (µs)")
     panels[0].set_ylabel("mean latency per interval (ns)")
     handles = [key_line(replace(style_of(name), marker="")) for name in ROUTINGS]
-    legend_of(figure, [*handles, Patch(color=_DOWN, label=failure.words)])
+    legend_of(figure, [*handles, Patch(color=_DOWN, label=f"{float(failure.links):.0%} of the links down")])
     return figure
 
 

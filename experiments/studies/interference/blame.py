@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...plotting.drawing import Row, paper_style
-from ...plotting.jobs import MIXED, job_title
 from ..delays import draw_delays
-from .runs import DETAIL, Jobs, background_job
+from .runs import DETAIL, MIXED, Jobs, background_job, job_title
 
 _KINDS = {"wait": "waiting for the link", "stall": "stalls (no credits)"}
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...metrics import mean_interval
 from ...plotting.drawing import Row, paper_style
-from ...plotting.jobs import MIXED, job_title
-from .runs import Jobs, bars, comm_time, interval_text, legend, over_time
+from ...terminal.tables import interval_text
+from .runs import MIXED, Jobs, bars, comm_time, job_title, legend, over_time
 
 _NS_PER_MS = 1e6
 _LINK_BYTES_PER_NS = 25.0  # 25 GB/s, the study's 25 MB/ms
@@ -49,7 +49,9 @@ def stall_times(jobs: Jobs) -> Figure:
         above.set(title=style.label, xlabel="group")
         above.grid(False, axis="x")
         tallest = max(tallest, float(np.nanmax(local)))
-        maps[below] = np.mean([_matrix(run, "global_stall_ns") for run in runs], axis=0) / _NS_PER_MS
+        joined = np.array([run["groups.global_links"] for run in runs]) > 0
+        between = np.array([run["groups.global_stall_ns"] for run in runs], dtype=float) / _NS_PER_MS
+        maps[below] = np.where(joined, between, np.nan).mean(axis=0)
     for ax in panels[0]:
         ax.set_ylim(0, tallest * 1.05 or 1)
     panels[0, 0].set_ylabel("stall time of all\nlocal links (ms)")
@@ -65,7 +67,7 @@ def congestion_index(jobs: Jobs) -> Figure:
         of_runs = [index_of(run) for run in jobs.mixed(name)]
         maps[ax] = np.mean(of_runs, axis=0)
         mean = mean_interval([np.nanmean(own) for own in of_runs])
-        ax.set_title(f"{paper_style(name).label}\nmean {interval_text(mean)}")
+        ax.set_title(f"{paper_style(name).label}\nmean {interval_text(mean, '{:.3f}')}")
     _heat_maps(figure, maps, "congestion index", shrink=0.85)
     return figure
 
@@ -99,11 +101,6 @@ def index_of(row: Row) -> NDArray[np.float64]:
     np.fill_diagonal(sent, row["groups.local_bytes"])
     index: NDArray[np.float64] = np.where(links > 0, sent / np.maximum(links, 1) / capacity, np.nan)
     return index
-
-
-def _matrix(row: Row, quantity: str) -> NDArray[np.float64]:
-    values = np.array(row[f"groups.{quantity}"], dtype=float)
-    return np.where(np.array(row["groups.global_links"]) > 0, values, np.nan)
 
 
 def _heat_maps(figure: Figure, maps: Mapping[Axes, NDArray[np.float64]], label: str, shrink: float) -> None:

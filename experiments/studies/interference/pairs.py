@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ...plotting.drawing import Row, latency_axis, paper_style
-from ...plotting.jobs import job_title
-from .runs import Jobs, background_job, bars, comm_time, legend, over_time
+from .runs import Jobs, background_job, bars, comm_time, job_title, legend, over_time
 
 THROUGHPUT = ("gb_per_ms", "throughput (GB/ms)")
 LATENCY = ("latency_ns", "mean packet latency (ns)")

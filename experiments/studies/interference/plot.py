@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ...metrics import Interval, mean_interval
 from ...plotting.drawing import Row, paper_style
-from ...plotting.jobs import MIXED, comm_ms, job_title
 from ...plotting.markdown import cost, section
+from ...terminal.tables import interval_text
 from . import blame, mixed_jobs, pairs
-from .runs import DETAIL, Jobs, background_job, comm_time, geometric, interval_text, times
+from .runs import DETAIL, MIXED, Jobs, background_job, comm_ms, comm_time, geometric, job_title, times
 
 _BARS = "bars: 95 % intervals over the placements"
 _BANDS = "bands: lowest and highest placement"
@@ -118,7 +118,10 @@ def summary(rows: Sequence[Row]) -> str:
             str(k): {name: own[k] for name, own in gbs.items()} for k in range(len(gbs[Q]))
         },
     }
-    order = [[t, *(interval_text(relative(group.values(), name)) for name in names)] for t, group in groups.items()]
+    order = [
+        [title, *(interval_text(relative(group.values(), name), "{:.3f}") for name in names)]
+        for title, group in groups.items()
+    ]
     interfering = list(itertools.product(jobs.targets, jobs.backgrounds))
     worst = [max(jobs.slowdown(*pair, name).value for pair in interfering) for name in names]
     worse = {case: of[Q] / min(of.values()) - 1 for case, of in means_of(cases).items() if of[Q] > min(of.values())}
@@ -167,4 +170,4 @@ def _time_text(runs: Sequence[Row], job: str) -> str:
     mean = comm_time(runs, job)
     if len(runs) == 1:
         return f"{mean.value:.3f} ± {comm_ms(runs[0], job, 'std'):.3f}"
-    return interval_text(mean)
+    return interval_text(mean, "{:.3f}")

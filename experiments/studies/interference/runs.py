@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 
 from ...metrics import Interval, mean_interval
 from ...plotting.drawing import Row, legend_of, paper_style, routings
-from ...plotting.jobs import BACKGROUNDS, TARGETS, comm_ms
 from ...plotting.panels import draw_bars
 from ...plotting.players import player_of
 from ...plotting.runs import Runs
 
+TARGETS = ("fft3d", "lu", "lqcd", "cosmoflow", "stencil5d", "lulesh")
+BACKGROUNDS = ("none", "ur", "lu", "fft3d", "dl", "halo3d")
+MIXED = ("fft3d", "cosmoflow", "lu", "ur", "lqcd", "stencil5d")
+# Spelling of the paper. A job without an entry has its own name.
+_TITLES = {
+    "fft3d": "FFT3D", "lu": "LU", "lqcd": "LQCD", "cosmoflow": "CosmoFlow", "stencil5d": "Stencil5D",
+    "lulesh": "LULESH", "ur": "UR", "dl": "DL", "halo3d": "Halo3D", "none": "alone",
+}  # fmt: skip
 # The study's detail figures compare these two.
 DETAIL = ("par", "q_adaptive")
 
@@ -75,6 +82,16 @@ def _case(row: Row) -> Case:
     return (row["workload.target"], row["workload.background"]) if row["workload.name"] == "pair" else MIX
 
 
+def job_title(job: str) -> str:
+    """The name of a job in figures and tables."""
+    return _TITLES.get(job, job)
+
+
+def comm_ms(row: Row, job: str, which: str = "mean") -> float:
+    """Communication time of a job over its ranks, in ms."""
+    return float(row[f"jobs.{job}.comm_time_{which}_ns"]) / _NS_PER_MS
+
+
 def background_job(target: str, background: str) -> str:
     """The name of the background job in its pair."""
     return background if background != target else f"{background}_background"
@@ -95,12 +112,6 @@ def comm_time(runs: Sequence[Row], job: str) -> Interval:
         return mean_interval(times(runs, job))
     middle, half = comm_ms(runs[0], job), comm_ms(runs[0], job, "std") / 2
     return Interval(middle, middle - half, middle + half)
-
-
-def interval_text(mean: Interval, digits: int = 3) -> str:
-    """A mean with its interval in brackets, if there is one."""
-    ends = f" [{mean.low:.{digits}f}, {mean.high:.{digits}f}]" if np.isfinite(mean.low) else ""
-    return f"{mean.value:.{digits}f}{ends}"
 
 
 def geometric(logs: Interval) -> Interval:
