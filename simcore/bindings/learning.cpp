@@ -91,7 +91,7 @@ Raises:
 const char* const kDecisionsDoc = R"(The decisions of this cycle, between `collect()` and `apply()`.
 
 Row j is decision number `decision_count` + j. `observation`, `mask`, `slots` and `port` are views that are valid until
-`apply()`; the others are copies. For a simulation in a `SimulationBatch`, `observation` and `mask` are copies, too.
+`apply()`; the others are copies.
 
     observation  float32 [n, width]  `seam()` names the features
     mask         bool    [n, slots]  slots that hold a candidate; they come first
@@ -108,8 +108,7 @@ Raises:
     CoreError: Called before `collect()`.
 )";
 
-// The decisions between collect() and apply(), as views. Rows in the memory of a SimulationBatch are copied, because
-// the batch may be destroyed before the simulation.
+// The decisions between collect() and apply(), as views.
 static py::dict decisions(Simulation& sim) {
   const py::object self = owner_of(sim);
   const Seam& seam = seam_of(sim, "decisions()");
@@ -122,10 +121,9 @@ static py::dict decisions(Simulation& sim) {
     packets.push_back(b.packet[d.request[j]]);
   }
   py::dict out = packet_columns(sim.state(), packets, d.count);
-  const bool own = d.observation == d.own_observation.data();
   const Shape rows = shape(d.count, seam.width), slots = shape(d.count, seam.slots);
-  out["observation"] = own ? view(d.observation, rows, self) : read_only(py::array(rows, d.observation));
-  out["mask"] = own ? flags(d.mask, slots, self) : read_only(py::array(py::dtype("bool"), slots, d.mask));
+  out["observation"] = view(d.observation, rows, self);
+  out["mask"] = flags(d.mask, slots, self);
   out["slots"] = view(d.slot_count.data(), shape(d.count), self);
   out["port"] = view(d.ports.data(), slots, self);
   out["router"] = copied(router);

@@ -10,7 +10,8 @@
 #include "simcore/team.hpp"
 
 // Several networks whose decisions form one batch. Each network advances to its next cycle with a decision, so the
-// networks may be at different cycles. With several threads, each advances the networks of its share.
+// networks may be at different cycles. With several threads, each advances the networks of its share. The rows of the
+// batch are copies, because the place of a network's rows depends on the networks before it.
 class SimulationBatch {
  public:
   // The caller may change its list later, so the simulations are held one by one.
@@ -38,16 +39,15 @@ class SimulationBatch {
     mask_.resize(most * slots_);
     for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
     decision_.resize(most);
-    counts_.assign(sims_.size(), 0);
     first_.assign(sims_.size(), 0);
-    for (const Simulation* sim : sims_) filed_.push_back(sim->state().part.learning.transitions);
-    for (u32 k = 0; k < sims_.size(); k++) take_over(k);
+    // A simulation between collect() and apply(), such as a copy, has pending decisions.
+    for (u32 k = 0; k < sims_.size(); k++) {
+      const State& s = sims_[k]->state();
+      counts_.push_back(s.part.totals.collected ? sims_[k]->batch().decisions.count : 0);
+      filed_.push_back(s.part.learning.transitions);
+      add_rows(k);
+    }
     waiting_ = count_ > 0;
-  }
-  // The simulations outlive the batch and must not write into its memory.
-  ~SimulationBatch() {
-    for (Simulation* sim : sims_)
-      if (is_ours(*sim)) own_rows(sim->network(), sim->batch());
   }
   SimulationBatch(const SimulationBatch&) = delete;
   SimulationBatch& operator=(const SimulationBatch&) = delete;
@@ -172,11 +172,6 @@ class SimulationBatch {
     return held;
   }
 
-  bool is_ours(Simulation& sim) const {
-    const float* const at = sim.batch().decisions.observation;
-    return at >= observation_.data() && at < observation_.data() + observation_.size();
-  }
-
   using Errors = std::vector<std::exception_ptr>;  // by network, null without an error; empty if there is none
 
   // The number of threads that share the networks. Starts them if they do not exist yet.
@@ -221,52 +216,12 @@ class SimulationBatch {
     if (!messages.empty()) throw CoreError(messages);
   }
 
+  // Advances every network to its next decisions unless it has pending ones. The threads work in rounds, and Ctrl-C
+  // ends a round.
   u32 advance_all(u64 most_cycles) {
+    counts_.assign(sims_.size(), 0);
     count_ = 0;
     most_filed_ = 0;
-    // A single thread reaches the networks in order, so each writes its rows to their place. Pending rows of later
-    // networks move out of the way first.
-    const bool alone = team_size() == 1;
-    if (!alone) advance_together(most_cycles);
-    for (u32 k = 0; alone && k < sims_.size(); k++)
-      if (sims_[k]->state().part.totals.collected && is_ours(*sims_[k]))
-        own_rows(sims_[k]->network(), sims_[k]->batch());
-    for (u32 k = 0; k < sims_.size(); k++) {
-      place_rows(k);
-      if (alone) advance_alone(k, most_cycles);
-      add_rows(k);
-      // After a restore to an earlier state, a simulation has filed fewer transitions than before.
-      const u64 filed = sims_[k]->state().part.learning.transitions;
-      most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
-      filed_[k] = filed;
-    }
-    waiting_ = count_ > 0;
-    return count_;
-  }
-  // Advances network k to its next decisions unless it has pending ones. Ctrl-C ends a round of cycles.
-  void advance_alone(u32 k, u64 most_cycles) {
-    Errors raised(sims_.size());
-    counts_[k] = 0;
-    try {
-      for (u64 done = 0; counts_[k] == 0 && done < most_cycles; done += kRound) {
-        if (done > 0) check_signals();
-        advance(k, std::min<u64>(kRound, most_cycles - done));
-      }
-    } catch (...) {
-      count_ = 0;
-      raised[k] = std::current_exception();
-      rethrow(raised);
-    }
-  }
-  // The same for all networks, on all threads. The place of a network's
-  // rows depends on the networks before it, so each network first writes its rows into its own memory. The threads work
-  // in rounds, and Ctrl-C ends a round.
-  void advance_together(u64 most_cycles) {
-    for (Simulation* sim : sims_) {
-      if (!sim->state().part.totals.collected) sim->batch().decisions.count = 0;  // old rows need not move
-      own_rows(sim->network(), sim->batch());
-    }
-    counts_.assign(sims_.size(), 0);
     u64 done = 0;
     do {
       if (done > 0) check_signals();
@@ -275,6 +230,15 @@ class SimulationBatch {
       }));
       done += kRound;
     } while (done < most_cycles && std::ranges::count(counts_, 0u) > 0);
+    for (u32 k = 0; k < sims_.size(); k++) {
+      add_rows(k);
+      // After a restore to an earlier state, a simulation has filed fewer transitions than before.
+      const u64 filed = sims_[k]->state().part.learning.transitions;
+      most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
+      filed_[k] = filed;
+    }
+    waiting_ = count_ > 0;
+    return count_;
   }
   void advance(u32 k, u64 most_cycles) {
     Simulation& sim = *sims_[k];
@@ -286,24 +250,14 @@ class SimulationBatch {
       if (counts_[k] == 0) sim.apply(nullptr, 0);
     }
   }
-  // Moves the pending rows of network k behind those of the networks before it. Later decisions are written there, too.
-  void place_rows(u32 k) {
-    Decisions& d = sims_[k]->batch().decisions;
-    float* const rows = observation_.data() + std::size_t{count_} * width_;
-    u8* const mask = mask_.data() + std::size_t{count_} * slots_;
-    if (sims_[k]->state().part.totals.collected && d.count > 0) {
-      std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
-      std::copy_n(d.mask, std::size_t{d.count} * slots_, mask);
-    }
-    d.observation = rows;
-    d.mask = mask;
-  }
 
   // Another caller may have advanced a simulation, or restored another state.
   void check_stands(u32 k) {
     if (counts_[k] == 0) return;
-    Simulation& sim = *sims_[k];
-    if (sim.state().part.totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
+    const State& s = sims_[k]->state();
+    if (s.part.totals.collected && sims_[k]->batch().decisions.count == counts_[k] &&
+        decisions_made(s) == decision_[first_[k]])
+      return;
     waiting_ = false;
     throw CoreError("SimulationBatch.apply(): network ", k,
                     " was advanced or restored after collect(); call collect() again");
@@ -311,9 +265,11 @@ class SimulationBatch {
 
   // Appends the decisions of network k as the next rows, with the numbers that their transitions will have.
   void add_rows(u32 k) {
-    Simulation& sim = *sims_[k];
-    const Batch& b = sim.batch();
-    const u64 first = decisions_made(sim.state());
+    const Batch& b = sims_[k]->batch();
+    const u64 first = decisions_made(sims_[k]->state());
+    const std::size_t row = count_, rows = counts_[k];
+    std::copy_n(b.decisions.observation, rows * width_, observation_.data() + row * width_);
+    std::copy_n(b.decisions.mask, rows * slots_, mask_.data() + row * slots_);
     first_[k] = count_;
     for (u32 j = 0; j < counts_[k]; j++) {
       network_[count_ + j] = k;
@@ -321,16 +277,6 @@ class SimulationBatch {
       decision_[count_ + j] = first + j;
     }
     count_ += counts_[k];
-  }
-  // Takes over the pending decisions of a simulation that is between collect() and apply(), such as a copy.
-  void take_over(u32 k) {
-    Simulation& sim = *sims_[k];
-    if (!sim.state().part.totals.collected) return;
-    const u32 count = sim.batch().decisions.count;
-    if (count == 0) return;  // collect() continues from there
-    place_rows(k);
-    counts_[k] = count;
-    add_rows(k);
   }
   void check_log_probabilities(const LogProbabilities& given) const {
     if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
