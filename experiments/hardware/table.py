@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ...simcore import ConfigError
-from ..evaluation.plan import policies_of
+from ..evaluation.plan import Policy, policies_of
 from ..evaluation.study import as_list
 from ..results.files import write_text
 from ..terminal.commandline import CommandError, run_command
@@ -40,17 +40,12 @@ measured in a run. The keys are those of flitgym simulate, and
 
 def run(words: Sequence[str]) -> None:
     """Execute a command line: print the table."""
-    own = {key: value for key, _, value in (word.partition("=") for word in words) if key in _OWN}
-    rest = [word for word in words if word.partition("=")[0] not in _OWN]
+    own, rest = split(words)
     count = own.get("decisions", str(_DECISIONS))
     if not count.isdecimal() or not int(count):
         raise ConfigError(f"decisions={count}: not a whole number from 1 on")
-    if not own.get("routing"):
-        raise CommandError("routing: give at least one, routing=par")
-    word = as_list(f"routing={own['routing']}", {"routing": "routing"})
-    entries: Any = OverridesParser.create().parse_override(word).value()
     costs = []
-    for policy in policies_of(entries):
+    for policy in policies(own):
         if sys.stderr.isatty():
             print(f"{NAME}: measuring {policy.name} ...", file=sys.stderr, flush=True)
         costs.append(cost_of(policy, rest, int(count)))
@@ -61,6 +56,21 @@ def run(words: Sequence[str]) -> None:
     if "out" in own:
         write_text(Path(own["out"]), json.dumps(costs, indent=1) + "\n")
         print(own["out"])
+
+
+def split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The keys of the command, and the overrides of the runs."""
+    own = {key: value for key, _, value in (word.partition("=") for word in words) if key in _OWN}
+    return own, [word for word in words if word.partition("=")[0] not in _OWN]
+
+
+def policies(own: Mapping[str, str]) -> list[Policy]:
+    """The policies of the command line."""
+    if not own.get("routing"):
+        raise CommandError("routing: give at least one, routing=par")
+    word = as_list(f"routing={own['routing']}", {"routing": "routing"})
+    entries: Any = OverridesParser.create().parse_override(word).value()
+    return policies_of(entries)
 
 
 def main(words: Sequence[str]) -> int:
