@@ -55,8 +55,8 @@ class DecisionSteps {
       return;
     }
     const Batch& b = sim.batch();
-    std::copy_n(b.decisions.observation + static_cast<std::size_t>(row) * width_, width_, observation);
-    std::copy_n(b.decisions.mask + static_cast<std::size_t>(row) * slots_, slots_, mask);
+    std::copy_n(b.decisions.observation.data() + static_cast<std::size_t>(row) * width_, width_, observation);
+    std::copy_n(b.decisions.mask.data() + static_cast<std::size_t>(row) * slots_, slots_, mask);
     router_[k] = b.router[b.decisions.request[static_cast<std::size_t>(row)]];
   }
 

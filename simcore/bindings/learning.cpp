@@ -122,8 +122,8 @@ static py::dict decisions(Simulation& sim) {
   }
   py::dict out = packet_columns(sim.state(), packets, d.count);
   const Shape rows = shape(d.count, seam.width), slots = shape(d.count, seam.slots);
-  out["observation"] = view(d.observation, rows, self);
-  out["mask"] = flags(d.mask, slots, self);
+  out["observation"] = view(d.observation.data(), rows, self);
+  out["mask"] = flags(d.mask.data(), slots, self);
   out["slots"] = view(d.slot_count.data(), shape(d.count), self);
   out["port"] = view(d.ports.data(), slots, self);
   out["router"] = copied(router);

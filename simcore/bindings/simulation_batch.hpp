@@ -268,8 +268,8 @@ class SimulationBatch {
     const Batch& b = sims_[k]->batch();
     const u64 first = decisions_made(sims_[k]->state());
     const std::size_t row = count_, rows = counts_[k];
-    std::copy_n(b.decisions.observation, rows * width_, observation_.data() + row * width_);
-    std::copy_n(b.decisions.mask, rows * slots_, mask_.data() + row * slots_);
+    std::copy_n(b.decisions.observation.begin(), rows * width_, observation_.data() + row * width_);
+    std::copy_n(b.decisions.mask.begin(), rows * slots_, mask_.data() + row * slots_);
     first_[k] = count_;
     for (u32 j = 0; j < counts_[k]; j++) {
       network_[count_ + j] = k;

@@ -146,7 +146,6 @@ void slot_decisions(const Network&, State&, Batch&);
 void observe(const Network&, const State&, Batch&, u32 decision);
 // Adds a line per candidate of a decision to the log of a watched packet.
 void log_decision(const Network&, State&, Batch&, u32 decision);
-void own_rows(const Network&, Batch&);  // copies the decisions' rows into the batch's own memory
 // Writes the chosen slots of all decisions to the batch, and opens a record for each decision.
 void settle_decisions(const Network&, State&, Batch&);
 

@@ -399,10 +399,9 @@ inline const void* LearnedTable::place(const State& s, u32 router, u32 at) const
 // The decisions that an agent makes in one cycle (learning.hpp).
 struct Decisions {
   u32 count = 0;
-  float* observation = nullptr;  // [count, width]; in own_observation, or in a batch of several networks
-  u8* mask = nullptr;            // [count, slots] 1: the slot has a candidate; these slots come first
-  std::vector<float> own_observation;
-  std::vector<u8> own_mask;
+  // Sized once, because views of them may exist.
+  std::vector<float> observation;             // [count, width]
+  std::vector<u8> mask;                       // [count, slots] 1: the slot has a candidate; these slots come first
   std::vector<u32> request;                   // [count] index in the batch
   std::vector<u32> slot_count;                // [count]
   std::vector<u16> ports, classes;            // [count, slots]

@@ -30,7 +30,6 @@ Simulation::Simulation(const Simulation& other)
       partition_runner_(std::make_unique<PartitionRunner>()), watchdog_(other.watchdog_), tables_(other.tables_),
       broken_(other.broken_) {
   prepare(*network_, workspace_);
-  if (network_->seam) own_rows(*network_, workspace_.batch);
 }
 
 Simulation::~Simulation() = default;

@@ -172,13 +172,13 @@ class EarlierHeads {
   // Adds them to the row of decision j. All earlier requests of the batch have a port.
   void add_to_row(u32 j) {
     const Seam& seam = *net_.seam;
-    const Decisions& d = b_.decisions;
+    Decisions& d = b_.decisions;
     for (; next_ < d.request[j]; next_++) {
       begin(b_.router[next_]);
       heads_[b_.out_port[next_]]++;
     }
     begin(b_.router[next_]);
-    float* const row = d.observation + std::size_t{j} * seam.width;
+    float* const row = d.observation.data() + std::size_t{j} * seam.width;
     float* asking = row + seam.general + seam.asking;
     for (u32 k = 0; k < d.slot_count[j]; k++, asking += seam.per_slot)
       *asking = learning::bounded(*asking + heads_[d.ports[std::size_t{j} * seam.slots + k]] * row[seam.packet_time]);
@@ -191,7 +191,7 @@ class EarlierHeads {
   }
 
   const Network& net_;
-  const Batch& b_;
+  Batch& b_;
   u32 router_ = kNone, next_ = 0;
   u16 heads_[kMaxRadix];  // by router-local port
 };
@@ -213,8 +213,8 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
     const u32 stride = padded(shape.layers.back()), rows = sequential ? 1 : d.count;
     for (u32 first = 0; first < d.count; first += rows) {
       if (sequential) earlier.add_to_row(first);
-      const float* scores = forward(loops, shape, weights, d.observation + std::size_t{first} * seam.width, seam.width,
-                                    rows, d.rows, d.scores);
+      const float* scores = forward(loops, shape, weights, d.observation.data() + std::size_t{first} * seam.width,
+                                    seam.width, rows, d.rows, d.scores);
       for (u32 j = 0; j < rows; j++) choose(first + j, scores + std::size_t{j} * stride);
     }
     return;
@@ -241,7 +241,7 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
   float scores[kMostSlots];
   for (u32 j = 0; j < d.count; j++) {
     if (sequential) earlier.add_to_row(j);
-    loops.score_slots(network, d.observation + std::size_t{j} * seam.width, d.slot_count[j], scores);
+    loops.score_slots(network, d.observation.data() + std::size_t{j} * seam.width, d.slot_count[j], scores);
     choose(j, scores);
   }
 }

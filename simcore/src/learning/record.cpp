@@ -86,8 +86,8 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   const u32 id = new_entry(seam, s), before = s.last_decision[packet];
   const u64 number = s.part.learning.decisions + j;
   s.part.learning.recorded++;
-  const float* const row = d.observation + std::size_t{j} * seam.width;
-  const u8* const mask = d.mask + std::size_t{j} * seam.slots;
+  const float* const row = d.observation.data() + std::size_t{j} * seam.width;
+  const u8* const mask = d.mask.data() + std::size_t{j} * seam.slots;
   OpenDecision& open = s.open_decisions[id];
   open = {
       .number = number,

@@ -208,27 +208,12 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
   if (seam.reward->setup) seam.reward_data = seam.reward->setup(net);
 }
 
-void own_rows(const Network& net, Batch& b) {
-  Decisions& d = b.decisions;
-  const Seam& seam = *net.seam;
-  const float* const rows = d.observation;
-  const u8* const mask = d.mask;
-  // Sized once, because views of the arrays may exist.
-  d.own_observation.resize(b.input_vc.size() * seam.width);
-  d.own_mask.resize(b.input_vc.size() * seam.slots);
-  if (rows && rows != d.own_observation.data())
-    std::copy_n(rows, std::size_t{d.count} * seam.width, d.own_observation.begin());
-  if (mask && mask != d.own_mask.data()) std::copy_n(mask, std::size_t{d.count} * seam.slots, d.own_mask.begin());
-  d.observation = d.own_observation.data();
-  d.mask = d.own_mask.data();
-}
-
 void observe(const Network& net, const State& s, Batch& b, u32 j) {
   const Seam& seam = *net.seam;
   Decisions& d = b.decisions;
   const u32 i = d.request[j], count = d.slot_count[j];
   const Packet& p = s.packets[b.packet[i]];
-  float* const row = d.observation + std::size_t{j} * seam.width;
+  float* const row = d.observation.data() + std::size_t{j} * seam.width;
   float *general = row, *slots = row + seam.general;
   Asked asked{p,
               b.packet[i],
@@ -249,7 +234,7 @@ void observe(const Network& net, const State& s, Batch& b, u32 j) {
     slots += block.per_slot.size();
   }
   std::fill(row + seam.general + count * seam.per_slot, row + seam.width, 0.0f);
-  u8* const mask = d.mask + std::size_t{j} * seam.slots;
+  u8* const mask = d.mask.data() + std::size_t{j} * seam.slots;
   std::memset(mask, 1, count);
   std::memset(mask + count, 0, seam.slots - count);
 }
@@ -269,8 +254,9 @@ void slot_decisions(const Network& net, State& s, Batch& b) {
     for (auto* numbers : {&d.request, &d.slot_count, &d.chosen}) numbers->resize(most);
     for (auto* numbers : {&d.ports, &d.classes}) numbers->resize(most * seam.slots);
     d.log_probability.resize(most);
+    d.observation.resize(most * seam.width);
+    d.mask.resize(most * seam.slots);
   }
-  if (!d.observation) own_rows(net, b);
   for (std::size_t k = 0; k < seam.blocks.size(); k++)
     if (seam.blocks[k]->prepare) seam.blocks[k]->prepare(net, s, b, seam.block_data[k].get());
 

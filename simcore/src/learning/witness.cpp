@@ -66,7 +66,7 @@ static void weigh(const Network& net, State& s, Batch& b, u32 j) {
   const Graph& graph = graph_now(net, s);
   float scores[kMostSlots];
   if (seam.policy.size > 0)
-    policy_scores(net, s, d.observation + std::size_t{j} * seam.width, 1, scores);  // lower weights are better
+    policy_scores(net, s, d.observation.data() + std::size_t{j} * seam.width, 1, scores);  // lower weights are better
   d.weights.resize(std::size_t{d.count} * seam.slots * 2);
   for (u32 k = 0; k < d.slot_count[j]; k++) {
     const std::size_t slot = std::size_t{j} * seam.slots + k;

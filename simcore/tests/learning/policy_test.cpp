@@ -128,7 +128,7 @@ TEST(policy_takes_the_best_slot) {
           if (sim.batch().count == 0) continue;
           together = std::max(together, d.count);
           for (u32 j = 0; j < d.count; j++) {
-            policy_scores(net, sim.state(), d.observation + std::size_t{j} * seam.width, 1, scores.data());
+            policy_scores(net, sim.state(), d.observation.data() + std::size_t{j} * seam.width, 1, scores.data());
             u32 best = 0;
             for (u32 k = 1; k < d.slot_count[j]; k++)
               if (scores[k] > scores[best]) best = k;
@@ -179,7 +179,7 @@ TEST(sequential_allocation_counts_the_earlier_heads_of_a_router) {
         x.request(2, {third_router, 0, 0}, 2);
         x.net.route(x.net, x.state, x.batch);
         CHECK_EQ(d.count, 2u);
-        const float* const row = d.observation;
+        const float* const row = d.observation.data();
         CHECK_EQ(x.batch.out_port[0], 3u);
         CHECK_EQ(x.batch.out_port[1] == 3, !sequential);
         CHECK(row[packet_time] > 0);

@@ -36,7 +36,7 @@ Seen watch(const Config& config, u32 cycles) {
   seen.scale_ns = static_cast<double>(seam.hop_scale_ns);
   for (u32 cycle = 0; cycle < cycles; cycle++)
     advance(sim, [&](u32 j) {
-      const float* const row = sim.batch().decisions.observation + std::size_t{j} * seam.width;
+      const float* const row = sim.batch().decisions.observation.data() + std::size_t{j} * seam.width;
       seen.rows.insert(seen.rows.end(), row, row + seam.width);
       return any_slot(sim, sim.batch(), j);
     });

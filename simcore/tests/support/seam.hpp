@@ -65,8 +65,8 @@ inline Shown show(Lone& x, const Place& at) {
   if (d.count == 0) return out;
   out.count = d.slot_count[0];
   for (u32 k = 0; k < out.count; k++) out.slots.push_back({d.ports[k], d.classes[k]});
-  out.mask.assign(d.mask, d.mask + seam.slots);
-  const float* from = d.observation;
+  out.mask.assign(d.mask.begin(), d.mask.begin() + seam.slots);
+  const float* from = d.observation.data();
   for (const ObservationSpec* block : seam.blocks)
     for (const Feature& f : block->general) out.general[f.name] = *from++;
   out.per_slot.resize(seam.slots);

@@ -170,7 +170,7 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
       for (u32 k = j * out.slots; k < j * out.slots + d.slot_count[j]; k++)
         one.list.push_back({d.ports[k], d.classes[k]});
       taken = d.chosen[j];
-      row = d.observation + std::size_t{j} * out.width;
+      row = d.observation.data() + std::size_t{j} * out.width;
     } else {
       taken = slots_of(one.list, took, out.slots, bits(i));
     }

@@ -70,7 +70,7 @@ TEST(a_congested_port_differs_from_an_idle_port) {
   advance(sim, [&](u32) { return 0u; });
   while (seen == 0)
     advance(sim, [&](u32 j) {
-      const float* const slot = sim.batch().decisions.observation + j * seam.width + seam.general;
+      const float* const slot = sim.batch().decisions.observation.data() + j * seam.width + seam.general;
       CHECK_NEAR(slot[seam.per_slot - 1], lost(sim, 0, 1, 0) * 0.001, 1e-6);
       CHECK_EQ(slot[2 * seam.per_slot - 1], 0.0f);
       seen++;
