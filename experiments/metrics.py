@@ -12,11 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 _RESAMPLES = 10_000  # another random seed then moves the ends of an interval by about 1 % of its width
 
 
-def peak_throughput(accepted: ArrayLike) -> float:
-    """The highest accepted load (flits per terminal per flit time) over the offered loads of one curve."""
-    return float(np.max(_vector(accepted, "accepted")))
-
-
 def saturation_load(offered: ArrayLike, accepted: ArrayLike, tolerance: float = 0.05) -> float | None:
     """The offered load above which the network is saturated.
 

@@ -159,7 +159,7 @@ def check(given: Mapping[str, Any]) -> None:
     for key, (least, most) in _LIMITS.items():
         if not least <= given[key] <= most:
             raise ConfigError(f"regret.{key}: {given[key]:g} is not in [{least:g}, {most:g}]")
-    refuse_unknown("regret.other_packets", [given["other_packets"]], _OTHERS, "value")
+    refuse_unknown("regret.other_packets", [given["other_packets"]], tuple(_OTHERS), "value")
     refuse_unknown("regret.candidates", [given["candidates"]], ("own", "pair"), "value")
 
 

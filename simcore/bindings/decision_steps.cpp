@@ -64,7 +64,11 @@ class DecisionSteps {
   using Flags = py::array_t<bool, py::array::c_style>;
 
   // Refuses actions that step() cannot take. `begins`: networks without a decision in this step.
-  void check(const py::array& actions, const py::array& begins) const {
+  void check(const py::array& actions, const py::array& begins) {
+    const Busy busy(busy_, "this environment");
+    check_actions(actions, begins);
+  }
+  void check_actions(const py::array& actions, const py::array& begins) const {
     // A conversion by pybind11 would take longer than the step of a network.
     if (!Actions::check_(actions) || !Flags::check_(begins) || actions.size() != begins.size() ||
         begins.size() != static_cast<py::ssize_t>(places_.size()))
@@ -91,7 +95,7 @@ class DecisionSteps {
   // episode, the number that cannot go on with their next decision.
   std::pair<u32, u32> step(const py::array& actions, const py::array& begins) {
     const Busy busy(busy_, "this environment");
-    check(actions, begins);
+    check_actions(actions, begins);
     std::deque<Exclusive> held;
     for (const Place& place : places_)
       if (place.batch) held.emplace_back(place.batch->only());

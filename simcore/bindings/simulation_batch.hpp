@@ -255,8 +255,10 @@ class SimulationBatch {
   void check_stands(u32 k) {
     if (counts_[k] == 0) return;
     const State& s = sims_[k]->state();
-    if (s.part.totals.collected && sims_[k]->batch().decisions.count == counts_[k] &&
-        decisions_made(s) == decision_[first_[k]])
+    const Decisions& d = sims_[k]->batch().decisions;
+    if (s.part.totals.collected && d.count == counts_[k] && decisions_made(s) == decision_[first_[k]] &&
+        std::equal(d.observation.begin(), d.observation.begin() + std::size_t{d.count} * width_,
+                   observation_.begin() + std::size_t{first_[k]} * width_))
       return;
     waiting_ = false;
     throw CoreError("SimulationBatch.apply(): network ", k,
