@@ -76,7 +76,7 @@ function network(select) {
     }));
     const to = Math.max(...lines.map(line => line.time.at(-1)));
     const names = lines.length < 2 ? [] : lines.map(line => html("span", {class: "key"}, html("i", {style: `background:${line.color}`}), line.name));
-    view.replaceChildren(html("h3", {}, title), html("div", {class: "legend"}, ...names), html("div", {class: "panels"},
+    view.replaceChildren(html("h3", {}, title), html("div", {class: "legend"}, ...names), html("div", {class: "curves"},
       ...Object.entries(data.quantities).map(([name, {label, percent}]) => html("div", {},
         ...chart(view, lines, name, label + (percent ? ", %" : ""), [0, to], {unit: "µs", now, factor: percent ? 100 : 1})))));
   }

@@ -40,6 +40,7 @@ class SimulationBatch {
     for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
     decision_.resize(most);
     first_.assign(sims_.size(), 0);
+    cycle_.assign(sims_.size(), 0);
     // A simulation between collect() and apply(), such as a copy, has pending decisions.
     for (u32 k = 0; k < sims_.size(); k++) {
       const State& s = sims_[k]->state();
@@ -255,10 +256,9 @@ class SimulationBatch {
   void check_stands(u32 k) {
     if (counts_[k] == 0) return;
     const State& s = sims_[k]->state();
-    const Decisions& d = sims_[k]->batch().decisions;
-    if (s.part.totals.collected && d.count == counts_[k] && decisions_made(s) == decision_[first_[k]] &&
-        std::equal(d.observation.begin(), d.observation.begin() + std::size_t{d.count} * width_,
-                   observation_.begin() + std::size_t{first_[k]} * width_))
+    const Batch& b = sims_[k]->batch();
+    if (s.part.totals.collected && b.now == cycle_[k] && b.decisions.count == counts_[k] &&
+        decisions_made(s) == decision_[first_[k]])
       return;
     waiting_ = false;
     throw CoreError("SimulationBatch.apply(): network ", k,
@@ -273,6 +273,7 @@ class SimulationBatch {
     std::copy_n(b.decisions.observation.begin(), rows * width_, observation_.data() + row * width_);
     std::copy_n(b.decisions.mask.begin(), rows * slots_, mask_.data() + row * slots_);
     first_[k] = count_;
+    cycle_[k] = b.now;
     for (u32 j = 0; j < counts_[k]; j++) {
       network_[count_ + j] = k;
       router_[count_ + j] = b.router[b.decisions.request[j]];
@@ -299,6 +300,7 @@ class SimulationBatch {
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_;
   std::vector<u32> counts_, first_;  // rows of each network, and its first row
+  std::vector<Cycle> cycle_;         // of each network's decisions
   std::vector<u64> decision_, filed_;
   u64 most_filed_ = 0;  // most transitions that a network filed between the last two collect()
 };

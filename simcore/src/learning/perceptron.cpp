@@ -169,10 +169,11 @@ void policy_scores(const Network& net, const State& s, const float* observation,
 class EarlierHeads {
  public:
   EarlierHeads(const Network& net, Batch& b) : net_(net), b_(b) {}
-  // Adds them to the row of decision j. All earlier requests of the batch have a port.
+  // Adds them to the row of decision j. The port of decision j - 1 is written first, before settle_decisions().
   void add_to_row(u32 j) {
     const Seam& seam = *net_.seam;
     Decisions& d = b_.decisions;
+    if (j > 0) b_.out_port[d.request[j - 1]] = d.ports[std::size_t{j - 1} * seam.slots + d.chosen[j - 1]];
     for (; next_ < d.request[j]; next_++) {
       begin(b_.router[next_]);
       heads_[b_.out_port[next_]]++;
@@ -207,7 +208,6 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
   EarlierHeads earlier(net, b);
   const auto choose = [&](u32 j, const float* scores) {
     choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
-    b.out_port[d.request[j]] = d.ports[std::size_t{j} * seam.slots + d.chosen[j]];
   };
   if (!shape.per_slot) {
     const u32 stride = padded(shape.layers.back()), rows = sequential ? 1 : d.count;
