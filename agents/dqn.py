@@ -34,9 +34,9 @@ from torch import Tensor, nn
 
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from ..simcore._words import unknown
-from .learning.bounds import LEARNING, ROLLOUTS, check
-from .learning.learner import Learner, follow
+from ..simcore._words import refuse_unknown
+from .learning.bounds import check
+from .learning.learner import Learner, bellman_goal, follow
 from .learning.replay import Replay
 from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, QNetwork
@@ -69,7 +69,7 @@ class Hyperparameters:
     gradient_norm: float = 10.0
 
     def __post_init__(self) -> None:
-        check(self, **LEARNING, epsilon_first=(0, 1), epsilon_last=(0, 1), batch=(1, 1 << 24))
+        check(self, epsilon_first=(0, 1), epsilon_last=(0, 1))
 
 
 @dataclass
@@ -101,17 +101,8 @@ class Config(Hyperparameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check(
-            self,
-            **ROLLOUTS,
-            epsilon_fraction=(0, 1),
-            updates=(1, 1 << 20),
-            target_rate=(0, 1),
-            hysteresis=(0, 1e6),
-            huber_us=(1e-6, 1e6),
-        )
-        if self.replay not in _REPLAYS:
-            raise ConfigError(unknown("agent.replay", self.replay, _REPLAYS))
+        check(self, epsilon_fraction=(0, 1), hysteresis=(0, 1e6))
+        refuse_unknown("agent.replay", [self.replay], _REPLAYS)
         if self.tail_ns > 0 and self.replay == "networks":
             raise ConfigError(f"agent.tail_ns: {self.tail_ns:g} needs agent.replay=transitions")
 
@@ -126,7 +117,7 @@ class Agent(Learner):
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
-        self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
+        self.rollouts = rollouts = Rollouts(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
         torch.manual_seed(seed)
         shape = (rollouts.seam, config.hidden, config.network, config.dueling)
@@ -168,13 +159,7 @@ class Agent(Learner):
         """One step of gradient descent; the loss."""
         config = self.config
         q = self.online(batch["observation"], batch["mask"]).gather(1, batch["action"][:, None]).squeeze(1)
-        with torch.no_grad():
-            following, next_mask = batch["next_observation"], batch["next_mask"]
-            judged = self.target(following, next_mask)
-            chooser = self.online(following, next_mask) if config.double else judged
-            best = chooser.masked_fill(~next_mask, -torch.inf).argmax(1, keepdim=True)
-            continues = next_mask.any(1) & ~batch["done"]
-            goal = batch["reward"] + torch.where(continues, config.discount * judged.gather(1, best).squeeze(1), 0.0)
+        goal = bellman_goal(batch, self.target, self.online if config.double else self.target, config.discount)
         weight = torch.where(goal < q, config.hysteresis, 1.0)
         loss = (weight * nn.functional.huber_loss(q, goal, reduction="none", delta=config.huber_us)).mean()
         value = self.descend(loss, observation=batch["observation"], reward=batch["reward"], estimate_q=q, goal=goal)

@@ -32,8 +32,8 @@ from torch import Tensor, nn
 
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
-from ..simcore import ConfigError, MarginalCost
-from ..simcore._words import unknown
+from ..simcore import MarginalCost
+from ..simcore._words import refuse_unknown
 from .learning.bounds import check
 from .learning.learner import Learner
 from .learning.replay import Replay
@@ -79,21 +79,13 @@ class Config:
     def __post_init__(self) -> None:
         check(
             self,
-            networks=(1, 1024),
             warmup_ns=(0, 1e9),
             decisions=(1, 1 << 20),
             sample_fraction=(1e-6, 1),
             horizon_ns=(1, 1e9),
-            threads=(0, 1024),
             capacity=(1, 1 << 24),
-            learning_rate=(0, 1),
-            batch=(1, 1 << 24),
-            updates=(1, 1 << 20),
-            huber_us=(1e-6, 1e6),
-            gradient_norm=(1e-12, 1e12),
         )
-        if self.other_packets not in _OTHERS:
-            raise ConfigError(unknown("agent.other_packets", self.other_packets, _OTHERS))
+        refuse_unknown("agent.other_packets", [self.other_packets], _OTHERS)
 
 
 class Agent(Learner):

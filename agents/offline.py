@@ -25,9 +25,9 @@ from ..env.experience.dataset import Dataset, describe
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from ..simcore._words import unknown
+from ..simcore._words import refuse_unknown
 from .learning.bounds import check
-from .learning.learner import Learner, follow
+from .learning.learner import Learner, bellman_goal, follow
 from .networks import Layers, QNetwork
 
 _LOSSES = ("conservative_q", "imitation")
@@ -53,19 +53,8 @@ class Config:
     gradient_norm: float = 10.0
 
     def __post_init__(self) -> None:
-        check(
-            self,
-            conservatism=(0, 1e6),
-            learning_rate=(0, 1),
-            batch=(1, 1 << 24),
-            updates=(1, 1 << 20),
-            discount=(0, 1),
-            target_rate=(0, 1),
-            huber=(1e-6, 1e6),
-            gradient_norm=(1e-12, 1e12),
-        )
-        if self.loss not in _LOSSES:
-            raise ConfigError(unknown("agent.loss", self.loss, _LOSSES))
+        check(self, conservatism=(0, 1e6), huber=(1e-6, 1e6))
+        refuse_unknown("agent.loss", [self.loss], _LOSSES)
 
 
 class Agent(Learner):
@@ -145,19 +134,12 @@ class Agent(Learner):
         if config.loss == "imitation":
             loss: Tensor = gap
         else:
-            error = nn.functional.huber_loss(taken, self._goal(batch), delta=config.huber)
+            goal = bellman_goal(batch, self.target, self.online, config.discount)
+            error = nn.functional.huber_loss(taken, goal, delta=config.huber)
             loss = error + config.conservatism * gap
         value = self.descend(loss, observation=batch["observation"], reward=batch["reward"], estimate_q=taken)
         follow(self.target, self.online, config.target_rate)
         return value, float((values.argmax(1) == action.squeeze(1)).float().mean())
-
-    @torch.no_grad()
-    def _goal(self, batch: dict[str, Tensor]) -> Tensor:
-        following, mask = batch["next_observation"], batch["next_mask"]
-        best = self.online(following, mask).masked_fill(~mask, -torch.inf).argmax(1, keepdim=True)
-        later = self.target(following, mask).gather(1, best).squeeze(1)
-        continues = mask.any(1) & ~batch["done"]
-        return batch["reward"] + torch.where(continues, self.config.discount * later, 0.0)
 
     def policy(self) -> Layers:
         """The network that the core follows."""

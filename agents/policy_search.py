@@ -43,7 +43,7 @@ from torch import Tensor
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
-from ..simcore._words import unknown
+from ..simcore._words import refuse_unknown
 from .learning.abandonment import RoundAbandonedError
 from .learning.bounds import check
 from .networks import Layers
@@ -78,6 +78,7 @@ class Config:
     start: dict[str, float] = field(default_factory=dict)  # first costs, by feature or feature_toll; default 1
     limit: float = 0.1  # beyond it, a difference from the median candidate's loss in a world counts as its logarithm
     spread: float = 0.7  # first standard deviation of the logarithms of the costs; 0: the search keeps its start
+    decay: float = 0.0  # weight of the mean square of the logarithms of the costs in the loss
     population: int = 12  # candidates per round, the mean included
     elite: int = 4  # best candidates, to which the next mean and spread are fitted
     episode_ns: float = 2000000  # the longest episode, in worlds that do not set their own
@@ -92,8 +93,7 @@ class Config:
             population=(2, 4096),
             elite=(1, 4095),
             limit=(1e-3, _MOST_COST),
-            episode_ns=(1, 1e12),
-            threads=(0, 1024),
+            decay=(0, _MOST_COST),
         )
         if self.network != "slots" or list(self.hidden):
             raise ConfigError(
@@ -102,25 +102,20 @@ class Config:
         if self.elite >= self.population:
             raise ConfigError(f"agent.elite: {self.elite} is not below agent.population={self.population}")
         general, features = (features_of(self.observation, kind) for kind in ("general", "per_slot"))
-        for name in self.tolls:
-            if name not in general + features:
-                raise ConfigError(unknown("agent.tolls", name, general + features, "feature"))
+        refuse_unknown("agent.tolls", self.tolls, general + features, "feature")
         for names in (features, self.tolls):
             if len(set(names)) < len(names):
                 raise ConfigError(f"agent: {', '.join(names)} has a feature twice; each cost needs its own name")
         if self.tolls and LONGER not in features:
             raise ConfigError(f"agent.tolls: they need '{LONGER}', which agent.observation={self.observation} lacks")
         for name, other in self.tied.items():
-            for feature in (name, other):
-                if feature not in features:
-                    raise ConfigError(unknown(f"agent.tied.{name}", feature, features, "feature"))
+            refuse_unknown(f"agent.tied.{name}", (name, other), features, "feature")
             if other in self.tied:
                 raise ConfigError(f"agent.tied.{name}: '{other}' has no cost of its own")
         for name, cost in self.start.items():
             if name in self.tied:
                 raise ConfigError(f"agent.start.{name}: its cost is that of '{self.tied[name]}' (agent.tied)")
-            if name not in self.costs:
-                raise ConfigError(unknown("agent.start", name, self.costs, "feature"))
+            refuse_unknown("agent.start", [name], self.costs, "feature")
             if not (math.isfinite(cost) and 1 / _MOST_COST <= cost <= _MOST_COST):
                 raise ConfigError(f"agent.start.{name}: {cost} is outside {1 / _MOST_COST:g} .. {_MOST_COST:g}")
 
@@ -145,9 +140,7 @@ def features_of(observation: str, kind: str = "per_slot") -> list[str]:
         ConfigError: the core has no such block.
     """
     blocks = registered("observation")
-    for block in observation.split("+"):
-        if block not in blocks:
-            raise ConfigError(unknown("agent.observation", block, blocks, "block"))
+    refuse_unknown("agent.observation", observation.split("+"), blocks, "block")
     return [name for block in observation.split("+") for name in blocks[block]["facts"][kind]]
 
 
@@ -257,6 +250,7 @@ class Agent:
         # A candidate that delivers nothing has an infinite loss. If most do, the median is infinite, too.
         finite = by_world.clamp(max=_MOST_LOSS)
         judged = (config.limit * ((finite - finite.median(0).values) / config.limit).asinh()).mean(1)
+        judged += config.decay * drawn.square().mean(1)
         chosen = judged[1:].argsort(stable=True)[: config.elite]
         self.round += 1
         self._follow(noise[chosen])

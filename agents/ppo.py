@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from ..env.experience.world import Mixture, World
 from .learning.advantages import generalised_advantages, successors
-from .learning.bounds import LEARNING, ROLLOUTS, check
+from .learning.bounds import check
 from .learning.learner import Learner
 from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, SlotScores, StateValue
@@ -55,7 +55,6 @@ class Hyperparameters:
     def __post_init__(self) -> None:
         check(
             self,
-            **LEARNING,
             epochs=(1, 1000),
             minibatch=(1, 1 << 24),
             gae_lambda=(0, 1),
@@ -77,10 +76,6 @@ class Config(Hyperparameters):
     record_part: float = 0.3
     tail_ns: float = 0.0  # simulated time after an episode's end, in which rewards of earlier decisions still arrive
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check(self, **ROLLOUTS)
-
 
 CRITIC = (64, 64)  # units of the critic's hidden layers
 
@@ -92,7 +87,7 @@ class Agent(Learner):
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
-        self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
+        self.rollouts = rollouts = Rollouts(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
         torch.manual_seed(seed)
         self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)

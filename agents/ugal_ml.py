@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from .learning.bounds import LEARNING, ROLLOUTS, check
+from .learning.bounds import check
 from .learning.learner import Learner
 from .learning.replay import Replay
 from .learning.rollouts import Rollouts
@@ -60,8 +60,7 @@ class Config:
     gradient_norm: float = 10.0
 
     def __post_init__(self) -> None:
-        bounds = {key: LEARNING[key] for key in ("episode_ns", "learning_rate", "gradient_norm")}
-        check(self, **bounds, **ROLLOUTS, batch=(1, 1 << 24), updates=(1, 1 << 20))
+        check(self)
         if self.network != "slots" or self.relation != "ugal_group":
             raise ConfigError("agent.network, agent.relation: ugal_ml needs network=slots and relation=ugal_group")
         if _ORACLE in self.observation.split("+"):
@@ -76,7 +75,7 @@ class Agent(Learner):
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
         seen = {"observation": f"{config.observation}+{_ORACLE}", "relation": "ugal_global"}
-        self.rollouts = Rollouts.of(config, {**self.routing(config), **seen}, world, seed)
+        self.rollouts = Rollouts(config, {**self.routing(config), **seen}, world, seed)
         whole = self.rollouts.seam
         # The label is the last feature of a slot.
         own = {**whole, "per_slot": whole["per_slot"][:-1]}

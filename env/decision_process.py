@@ -51,7 +51,7 @@ class DecisionProcess(ABC):
     """The rewards of `PacketOptions` that the process knows at the end of a step."""
 
     def __init__(self, options: PacketOptions, networks: int = 1) -> None:
-        self.options, parts = options, options.parts()
+        self.options, parts = options, options.parts
         if parts.reward is not None:
             raise ConfigError(
                 f"reward: '{options.reward}' is computed in Python from complete transitions, which arrive many steps "
@@ -62,7 +62,7 @@ class DecisionProcess(ABC):
         core = probe.seam()
         self.seam = parts.seam(core)
         self.slots = int(self.seam["slots"])
-        self.networks = [PacketNetwork(options, parts, self.usual_ns) for _ in range(networks)]
+        self.networks = [PacketNetwork(options, self.usual_ns) for _ in range(networks)]
 
         self.observation = np.zeros((networks, self.seam["width"]), np.float32)
         self.mask = np.zeros((networks, self.slots), np.bool_)

@@ -72,7 +72,7 @@ def export(
         )
         return
     options, scale, shift = _options_of(env)
-    if options.parts().in_python:
+    if options.parts.in_python:
         raise ConfigError(
             f"export(): '{options.observation}' has blocks from Python, delay_ns or noise, which the core does not have"
         )

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
 from ..simcore._cores import CORES
 from .experience.block_rows import BlockRows
@@ -20,6 +19,7 @@ from .packet_network import PacketNetwork
 from .packet_options import PacketOptions
 
 _OBSERVATIONS = ("observation", "next_observation")
+_OF_PACKETS_AND_EPISODES = ("control", "invalid", "episode_ns", "episode_decisions")
 _VIEWS = ("_batch", "observation", "mask", "network", "router", "decision")
 
 
@@ -69,20 +69,12 @@ class PacketBatch:
         num_envs: K.
         threads: number of threads that share the networks; 0 = one per core. The results do not depend on it. Threads
             help if a step of all networks takes more than about 0.5 ms.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `slots_by`,
-            `decisions`, `flowlet_gap_ns`, `delay_ns`, `noise`, `background`, `warmup_ns` and `record` of
-            `PacketOptions`. A ring holds `record` transitions, which must be at least the number recorded between two
-            calls of `take()`. The other options concern single packets and episodes.
+        **keywords: those of `PacketOptions` without `control`, `invalid`, `episode_ns` and `episode_decisions`. A ring
+            holds `record` transitions, which must be at least the number recorded between two calls of `take()`.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
     """
-
-    KEYWORDS = (
-        *("world", "overrides", "vary", "slots", "observation", "reward", "toll"),
-        *("relation", "slots_by", "decisions", "flowlet_gap_ns", "record", "delay_ns", "noise"),
-        *("background", "warmup_ns"),
-    )
 
     observation: NDArray[np.float32]
     mask: NDArray[np.bool_]
@@ -92,14 +84,10 @@ class PacketBatch:
     begun_ns: NDArray[np.float64]
 
     def __init__(self, num_envs: int = 1, threads: int = 1, **keywords: Any) -> None:
-        for key in keywords:
-            if key not in self.KEYWORDS:
-                raise ConfigError(unknown(type(self).__name__, key, self.KEYWORDS, "keyword"))
         check_number("num_envs", num_envs, 1, whole=True)
         check_number("threads", threads, whole=True)
         self.num_envs, self.threads = num_envs, threads
-        self.options = PacketOptions.read(keywords, type(self).__name__)
-        self._parts = self.options.parts()
+        self.options = PacketOptions.read(keywords, type(self).__name__, without=_OF_PACKETS_AND_EPISODES)
         self.simulations: list[Simulation] = []
         self._batch: SimulationBatch | None = None
         self._episodes = Episodes(0)
@@ -111,9 +99,9 @@ class PacketBatch:
             seed: restarts the sequence of networks; None continues it.
         """
         self._episodes.begin(seed)
-        parts = self._parts
+        parts = self.options.parts
         seeds = self._episodes.next_of(self.num_envs)
-        self.simulations = [PacketNetwork(self.options, parts, 0).draw(number) for number in seeds]
+        self.simulations = [PacketNetwork(self.options, 0).draw(number) for number in seeds]
         self._first = np.array([simulation.decision_count for simulation in self.simulations], np.uint64)
         self._rings = [Ring(simulation, _OBSERVATIONS if parts.in_python else ()) for simulation in self.simulations]
         horizons = np.array([horizon_cycles(simulation) for simulation in self.simulations], np.int64)
@@ -229,7 +217,7 @@ class PacketBatch:
     def seam(self) -> dict[str, Any]:
         """The features, with names, bounds and meanings."""
         self._built()
-        return self._parts.seam(self.simulations[0].seam())
+        return self.options.parts.seam(self.simulations[0].seam())
 
     def _built(self) -> SimulationBatch:
         if self._batch is None:
@@ -249,7 +237,7 @@ class PacketBatch:
         addition: dict[str, ArrayLike] = {}
         if self._blocks is not None:
             addition["observation"] = self.observation[:n]
-        if self._parts.reward is not None:
+        if self.options.parts.reward is not None:
             now = np.array([simulation.now for simulation in self.simulations], np.int64)
             addition["decided"] = now[self.network[:n]]
         return addition
@@ -264,9 +252,9 @@ class PacketBatch:
             for name in _OBSERVATIONS:
                 rows[name] = added[name]
             rows["next_observation"][rows["done"]] = 0
-        if self._parts.reward is not None:
+        if self.options.parts.reward is not None:
             rows["next_decided"] = added["next_decided"]
-            rows["reward"] = self._parts.rewards(rows, self.simulations)
+            rows["reward"] = self.options.parts.rewards(rows, self.simulations)
 
     def _check_rings(self) -> None:
         for k, ring in enumerate(self._rings):

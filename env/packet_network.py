@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..simcore import Simulation, SimulationBatch
 from ..simcore.pictures.live import LivePicture
 from .experience.block_rows import BlockRows
-from .experience.blocks import Parts
 from .experience.seeds import Episodes
 from .experience.world import episode_cycles
 from .packet_options import PacketOptions
@@ -21,7 +20,6 @@ class PacketNetwork:
 
     Args:
         options: see `PacketOptions`.
-        parts: those of the options.
         usual_ns: the length of an episode of traffic without `episode_ns`.
 
     Attributes:
@@ -41,8 +39,8 @@ class PacketNetwork:
     mask: NDArray[np.bool_]
     _picture: LivePicture | None = None
 
-    def __init__(self, options: PacketOptions, parts: Parts, usual_ns: float) -> None:
-        self.options, self.parts, self.usual_ns = options, parts, usual_ns
+    def __init__(self, options: PacketOptions, usual_ns: float) -> None:
+        self.options, self.usual_ns = options, usual_ns
         self.episodes = Episodes()
 
     def draw(self, seed: int) -> Simulation:
@@ -50,7 +48,7 @@ class PacketNetwork:
         options = self.options
         self.random = np.random.default_rng([seed, 1])
         self.simulation = options.simulation(seed)
-        self._blocks = BlockRows(self.parts, [self.simulation]) if self.parts.in_python else None
+        self._blocks = BlockRows(self.options.parts, [self.simulation]) if self.options.parts.in_python else None
         self._look()
         self.actions = np.zeros(len(self.mask), np.int64)
         warmup = options.start_cycles(self.simulation, seed)

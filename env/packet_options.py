@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..configs import unknown
+from ..configs import refuse_unknown
 from ..simcore import ConfigError, Simulation
 from .experience.blocks import Parts
 from .experience.world import Vary, World, check_number, routing_section, window_cycles
@@ -96,8 +96,7 @@ class PacketOptions:
 
     def __post_init__(self) -> None:
         for key, valid in (("control", _CONTROLS), ("invalid", _INVALID)):
-            if getattr(self, key) not in valid:
-                raise ConfigError(unknown(key, str(getattr(self, key)), valid, "value"))
+            refuse_unknown(key, [getattr(self, key)], valid, "value")
         if self.acting and (self.relation, self.decisions, self.flowlet_gap_ns) != ("widest", "router", 0):
             raise ConfigError(f"background: {self.background} lists the candidates; leave out relation and decisions")
         if self.episode_ns is not None:
@@ -109,23 +108,22 @@ class PacketOptions:
         check_number("noise", self.noise, most=100)
         check_number("record", self.record, 1, whole=True)
         check_number("episode_decisions", self.episode_decisions, whole=True)
-        self.parts()
+        _ = self.parts
 
     @classmethod
-    def read(cls, keywords: Mapping[str, Any], environment: str) -> PacketOptions:
-        """Check the keywords of an environment.
+    def read(cls, keywords: Mapping[str, Any], environment: str, without: Collection[str] = ()) -> PacketOptions:
+        """Check the keywords of an environment, which does not have those of `without`.
 
         Raises:
             ConfigError: a keyword is unknown, keywords contradict each other, or the world does not exist.
         """
-        valid = [*(field.name for field in fields(cls)), "overrides", "vary"]
-        for key in keywords:
-            if key not in valid:
-                raise ConfigError(unknown(environment, key, valid, "keyword"))
+        valid = {*(field.name for field in fields(cls)), "overrides", "vary"}.difference(without)
+        refuse_unknown(environment, keywords, valid, "keyword")
         own = dict(keywords)
         world = world_of(own.pop("world", None), own.pop("overrides", None), own.pop("vary", None))
         return cls(world, **own)
 
+    @functools.cached_property
     def parts(self) -> Parts:
         """The core's and Python's parts of observation and reward.
 
@@ -152,8 +150,7 @@ class PacketOptions:
 
     def simulation(self, seed: int, warm: bool = True) -> Simulation:
         """The network of the episode with this seed; if `warm`, after a warm-up by a routing of the core."""
-        parts = self.parts()
-        seen = {"observation": parts.core, "reward": parts.core_reward}
+        seen = {"observation": self.parts.core, "reward": self.parts.core_reward}
         seen |= {key: getattr(self, key) for key in ("slots", "toll", "slots_by")}
         if self.acting is None:
             own = {key: getattr(self, key) for key in ("relation", "decisions", "flowlet_gap_ns", "record")}
@@ -195,6 +192,4 @@ def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) 
     Raises:
         ConfigError: names the option and the valid ones.
     """
-    for key in options or ():
-        if key not in valid:
-            raise ConfigError(unknown("reset()", str(key), valid, "option"))
+    refuse_unknown("reset()", options or (), valid, "option")

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from ..configs import unknown
+from ..configs import refuse_unknown
 from ..simcore import ConfigError, CoreError, Simulation
 from .controls import CONTROLS
 from .experience.bounds import bounds_of
@@ -65,8 +65,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self.options = PacketOptions.read(keywords, type(self).__name__)
         check_number("num_envs", num_envs, 1, whole=True)
         modes = [mode.value for mode in AutoresetMode]
-        if not isinstance(autoreset_mode, AutoresetMode) and autoreset_mode not in modes:
-            raise ConfigError(unknown("autoreset_mode", str(autoreset_mode), modes, "mode"))
+        if not isinstance(autoreset_mode, AutoresetMode):
+            refuse_unknown("autoreset_mode", [autoreset_mode], modes, "mode")
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy

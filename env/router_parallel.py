@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ..configs import unknown
+from ..configs import refuse_unknown
 from ..simcore import ConfigError, CoreError, Simulation
 from ..simcore.pictures.live import LivePicture
 from .experience.ring import Ring
@@ -86,8 +86,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         reward: str = "team",
         **routing: Any,
     ) -> None:
-        if reward not in _REWARDS:
-            raise ConfigError(unknown("reward", reward, _REWARDS, "value"))
+        refuse_unknown("reward", [reward], _REWARDS, "value")
         if intervals is not None:
             check_number("intervals", intervals, 1, whole=True)
         check_number("bias_flits", bias_flits)
@@ -174,9 +173,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """
         if not self.agents:
             raise CoreError("step(): the episode is over; call reset()")
+        refuse_unknown("actions", actions, self.possible_agents, "agent")
         for agent, action in actions.items():
-            if agent not in self.action_spaces:
-                raise ConfigError(unknown("actions", agent, self.possible_agents, "agent"))
             bias = np.asarray(action, np.float32)
             if bias.shape != self.table.shape[1:] or not np.isfinite(bias).all():
                 raise ConfigError(f"actions: {agent} needs {self.table.shape[1]} finite numbers, not {action!r}")

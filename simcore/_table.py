@@ -141,10 +141,6 @@ class ForwardingTable(_core.ForwardingTable):
         """Name of the engine, or the name given to `ForwardingTable`."""
         return str(self.arrays()["engine"])
 
-    def find_cycle(self) -> str:
-        """Return the channels of a cycle in the channel dependency graph, by name; empty: the table has no deadlock."""
-        return self.cycle(self.graph)
-
     @property
     def service_levels(self) -> NDArray[np.uint8]:
         """[terminals, destinations] layer of the packets from a terminal to a destination."""

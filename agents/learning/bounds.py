@@ -7,28 +7,26 @@ from dataclasses import fields
 from typing import Any
 
 from ...simcore import ConfigError, registered
-from ...simcore._words import unknown
+from ...simcore._words import refuse_unknown
 
 # The bounds of the core's parameters, which only the core declares.
 _CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]
-SLOTS: tuple[float, float] = (_CORE["slots"]["min"], _CORE["slots"]["max"])
-CAPACITY: tuple[float, float] = (1, _CORE["record"]["max"])
-
-# Common keys of agents that learn by gradients; times in ns.
-LEARNING: dict[str, tuple[float, float]] = {
-    "episode_ns": (1, 1e12),
-    "learning_rate": (0, 1),
-    "discount": (0, 1),
-    "gradient_norm": (1e-12, 1e12),
-}
-
-# Common keys of agents that learn from `Rollouts`.
-ROLLOUTS: dict[str, tuple[float, float]] = {
+# The bounds of keys of several agents; times in ns.
+_COMMON: dict[str, tuple[float, float]] = {
     "networks": (1, 1024),
+    "episode_ns": (1, 1e12),
     "run_ns": (1, 1e9),
-    "capacity": CAPACITY,
-    "record_part": (1e-6, _CORE["record_part"]["max"]),
     "tail_ns": (0, 1e9),
+    "capacity": (1, _CORE["record"]["max"]),
+    "record_part": (1e-6, _CORE["record_part"]["max"]),
+    "learning_rate": (0, 1),
+    "batch": (1, 1 << 24),
+    "updates": (1, 1 << 20),
+    "discount": (0, 1),
+    "target_rate": (0, 1),
+    "huber_us": (1e-6, 1e6),
+    "gradient_norm": (1e-12, 1e12),
+    "threads": (0, 1024),
 }
 
 
@@ -36,23 +34,26 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
     """Refuse values that are out of bounds.
 
     A hyperparameter with the name of a parameter of `routing=policy` (`slots`, `hidden`, `network` ...) has the bounds
-    that the core declares, unless `bounds` names it.
+    that the core declares, and keys of several agents (`learning_rate`, `networks` ...) have common bounds, unless
+    `bounds` names them.
 
     Args:
         config: a dataclass of hyperparameters.
-        bounds: smallest and largest valid value of each key.
+        bounds: smallest and largest valid value of each other key.
     """
+    bounds = _COMMON | bounds
     for key in (field.name for field in fields(config)):
-        if key in _CORE and key not in bounds:
-            _check_as_core(key, getattr(config, key), _CORE[key])
-    for key, (low, high) in bounds.items():
-        _check(f"agent.{key}", getattr(config, key), low, high)
+        value = getattr(config, key)
+        if key in bounds:
+            _check(f"agent.{key}", value, *bounds[key])
+        elif key in _CORE:
+            _check_as_core(key, value, _CORE[key])
 
 
 def _check_as_core(key: str, value: Any, param: dict[str, Any]) -> None:
     if param["type"] == "str":
-        if param["choices"] and value not in param["choices"]:
-            raise ConfigError(unknown(f"agent.{key}", str(value), param["choices"], "choice"))
+        if param["choices"]:
+            refuse_unknown(f"agent.{key}", [value], param["choices"], "choice")
     elif param["type"].startswith("list"):
         for item in value:
             _check(f"agent.{key}: {list(value)}", item, param["min"], param["max"])

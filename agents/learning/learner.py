@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -97,6 +98,19 @@ class Learner:
 
     def _held(self) -> dict[str, Rollouts | Replay]:
         return {name: getattr(self, name) for name in ("rollouts", "replay") if hasattr(self, name)}
+
+
+@torch.no_grad()
+def bellman_goal(batch: Mapping[str, Tensor], target: nn.Module, chooser: nn.Module, discount: float) -> Tensor:
+    """[n] reward plus the target network's value of the action that `chooser` takes next; 0 after the last action.
+
+    If `chooser` is the online network, this is double Q-learning (van Hasselt, Guez, Silver, AAAI 2016).
+    """
+    following, mask = batch["next_observation"], batch["next_mask"]
+    best = chooser(following, mask).masked_fill(~mask, -torch.inf).argmax(1, keepdim=True)
+    later = target(following, mask).gather(1, best).squeeze(1)
+    continues = mask.any(1) & ~batch["done"]
+    return batch["reward"] + torch.where(continues, discount * later, 0.0)
 
 
 @torch.no_grad()

@@ -57,33 +57,26 @@ class Rollouts:
     takes the K-th next world. After the last world comes the first one again.
 
     Args:
-        world: the source of episodes.
+        config: hyperparameters of the agent: `networks` is K, `episode_ns` the length of an episode, `capacity` the
+            number of transitions kept of each network, and `record_part` the fraction of the packets whose decisions
+            are recorded. In `tail_ns` after the end of an episode, the rewards of earlier decisions still arrive. With
+            0, decisions without a reward at the end are lost, and these are the slow ones.
         routing: parameters of `routing=policy` (network, hidden, observation, reward, slots ...).
-        networks: K.
-        episode_ns: length of an episode.
-        capacity: transitions kept of each network.
-        record_part: fraction of the packets whose decisions are recorded.
-        seed: of the first episode; every further episode takes the next seed.
-        tail_ns: simulated time after the end of an episode, in which the rewards of earlier decisions still arrive.
-            With 0, decisions without a reward at the end are lost, and these are the slow ones.
+        world: the source of episodes.
+        seed: of the training. The first episode takes a seed that follows from it, each further one the next seed.
     """
 
-    def __init__(
-        self,
-        world: World | Mixture,
-        routing: Mapping[str, Any],
-        *,
-        networks: int,
-        episode_ns: float,
-        capacity: int,
-        record_part: float,
-        seed: int,
-        tail_ns: float = 0.0,
-    ) -> None:
+    def __init__(self, config: Any, routing: Mapping[str, Any], world: World | Mixture, seed: int) -> None:
         self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
-        self.episode_ns, self.capacity, self.tail_ns = episode_ns, capacity, tail_ns
-        self.routing = {**routing, "name": "policy", "record": capacity, "record_part": record_part}
-        self.next_seed, self.decisions = seed, 0
+        self.episode_ns, self.tail_ns = config.episode_ns, config.tail_ns
+        self.routing = {
+            **routing,
+            "name": "policy",
+            "record": config.capacity,
+            "record_part": config.record_part,
+        }
+        networks = config.networks
+        self.next_seed, self.decisions = training_seed(seed), 0
         self.seeds = [0] * networks
         self.ends_ns = [0.0] * networks
         self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # worlds of the mixture
@@ -95,20 +88,6 @@ class Rollouts:
             self.simulations.append(simulation)
             self.rings.append(Ring(simulation))
         self.seam = self.simulations[0].seam()
-
-    @classmethod
-    def of(cls, config: Any, routing: Mapping[str, Any], world: World | Mixture, seed: int) -> Rollouts:
-        """The rollouts of an agent with these hyperparameters; `seed` is the seed of the training."""
-        return cls(
-            world,
-            routing,
-            networks=config.networks,
-            episode_ns=config.episode_ns,
-            capacity=config.capacity,
-            record_part=config.record_part,
-            seed=training_seed(seed),
-            tail_ns=config.tail_ns,
-        )
 
     def _begin(self, k: int, part: float = 1.0) -> Simulation:
         self.members[k] = (self.members[k] + len(self.members)) % len(self.mixture.worlds)

@@ -27,12 +27,12 @@ class Tables:
     @cached_property
     def first_port(self) -> NDArray[np.int64]:
         """The number of port 0 of each router, [routers]."""
-        return np.asarray(self._routers["first_port"]).astype(np.int64)
+        return np.asarray(self.simulation.routers()["first_port"]).astype(np.int64)
 
     @cached_property
     def group(self) -> NDArray[np.int64]:
         """The group of each router, [routers]."""
-        return np.asarray(self._routers["group"]).astype(np.int64)
+        return np.asarray(self.simulation.routers()["group"]).astype(np.int64)
 
     @cached_property
     def terminal_router(self) -> NDArray[np.int64]:
@@ -95,16 +95,8 @@ class Tables:
             reached |= new
         return hops
 
-    @cached_property
-    def _routers(self) -> dict[str, Any]:
-        return self.simulation.routers()
-
-    @cached_property
-    def _channels(self) -> dict[str, NDArray[Any]]:
-        return self.simulation.channels()
-
     def _by_port(self, column: str, nothing: float, kind: type[np.generic]) -> NDArray[Any]:
-        channels, arrays = self._channels, self.simulation.arrays()
+        channels, arrays = self.simulation.channels(), self.simulation.arrays()
         table = np.full(len(arrays["ports"]) - len(self.terminal_router), nothing, kind)
         table[self.first_port[channels["router"]] + channels["port"]] = channels[column]
         return table

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...configs import unknown
+from ...configs import refuse_unknown
 from ...simcore import ConfigError, Simulation, registered
 from ...simcore.plugins import load_all
 from .asked import Asked, Tables
@@ -149,8 +149,7 @@ def reward(name: str, base: str = "hop_delay") -> Callable[[Pay], Pay]:
             packet's next decision or its delivery, `end_to_end_delay` and `job_slowdown` at its delivery.
     """
     _check_name("reward", name)
-    if base not in registered("reward"):
-        raise ConfigError(unknown(f"reward '{name}': base", base, registered("reward"), "reward"))
+    refuse_unknown(f"reward '{name}': base", [base], registered("reward"), "reward")
 
     def register(pay: Pay) -> Pay:
         _check_taken("reward", name, pay)
@@ -192,13 +191,11 @@ class Parts:
         """Find the parts by their names."""
         named, core = tuple(observation.split("+")), registered("observation")
         _look_in_plugins(named, reward)
+        refuse_unknown("observation", named, {*core, *OBSERVATIONS}, "block")
         for name in named:
-            if name not in core and name not in OBSERVATIONS:
-                raise ConfigError(unknown("observation", name, {*core, *OBSERVATIONS}, "block"))
             if named.count(name) > 1:
                 raise ConfigError(f"observation: '{name}' occurs twice")
-        if reward not in registered("reward") and reward not in REWARDS:
-            raise ConfigError(unknown("reward", reward, {*registered("reward"), *REWARDS}, "reward"))
+        refuse_unknown("reward", [reward], {*registered("reward"), *REWARDS}, "reward")
         paid = REWARDS.get(reward)
         return cls(
             named,

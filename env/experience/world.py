@@ -12,9 +12,10 @@ import numpy as np
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
-from ...configs import compose, core_sections, draws_failures, explain, unknown
+from ...configs import compose, core_sections, draws_failures, explain, refuse_unknown
 from ...configs.policies import require_policy_file, routing_of
 from ...simcore import ConfigError, CoreError, Simulation
+from ...simcore._simulation import copied
 from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "congestion_control", "failures")
@@ -46,9 +47,7 @@ class World:
         for name, given in (("world", self.sections), ("vary", self.vary)):
             if not isinstance(given, Mapping):
                 raise ConfigError(f"{name}: takes a mapping, not {given!r}")
-        for section in self.sections:
-            if section not in _SECTIONS:
-                raise ConfigError(unknown("World", section, _SECTIONS, "section"))
+        refuse_unknown("World", self.sections, _SECTIONS, "section")
         for key, choices in self.vary.items():
             if key.split(".")[0] not in _SECTIONS:
                 raise ConfigError(f"World.vary: '{key}' is not a key of a section; sections: {', '.join(_SECTIONS)}")
@@ -88,13 +87,13 @@ class World:
             seed: of the episode.
             attempt: number of earlier attempts, whose failures could not be routed.
         """
-        drawn: dict[str, Any] = _copied(self.sections)
+        drawn: dict[str, Any] = copied(self.sections)
         random = np.random.default_rng([seed, 0x776F726C64])
         for key, choices in self.vary.items():
             if isinstance(choices, Mapping):
                 value: Any = float(random.uniform(choices["low"], choices["high"]))
             else:
-                value = _copied(choices[int(random.integers(len(choices)))])
+                value = copied(choices[int(random.integers(len(choices)))])
             _put(drawn, key, value)
         if self._draws_failures:
             own = np.random.default_rng([seed, 0x6661696C, attempt])
@@ -200,9 +199,7 @@ class Mixture:
         worlds: list[World] = []
         lengths: list[float | None] = []
         for name, member in members.items():
-            for key in member:
-                if key not in _MEMBER:
-                    raise ConfigError(unknown(f"worlds.{name}", key, _MEMBER, "key"))
+            refuse_unknown(f"worlds.{name}", member, _MEMBER, "key")
             share, length = member.get("share", 1), member.get("episode_ns")
             check_number(f"worlds.{name}.share", share, most=64, whole=True)
             if length is not None:
@@ -217,15 +214,6 @@ class Mixture:
 
 
 _MEMBER = ("overrides", "vary", "episode_ns", "share")
-
-
-def _copied(value: Any) -> Any:
-    # Copies share the programs of jobs, which are large and never change.
-    if isinstance(value, Mapping):
-        return {key: _copied(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_copied(item) for item in value]
-    return value
 
 
 def _put(sections: dict[str, Any], key: str, value: Any) -> None:

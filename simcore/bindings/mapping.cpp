@@ -60,16 +60,6 @@ static workload::CommunicationMatrix matrix_from(u32 terminals, const Integers& 
   return matrix;
 }
 
-// The communication matrix of all ranks of the workload.
-static workload::CommunicationMatrix matrix_of(const Workload& w) {
-  workload::CommunicationMatrix all;
-  for (const Job& job : w.jobs) {
-    const workload::CommunicationMatrix own = workload::communication_matrix(*job.program);
-    for (u32 r = 0; r < job.ranks; r++) all.add_rank(own, r, job.first_rank);
-  }
-  return all;
-}
-
 static std::vector<u32> terminals_from(const Network& net, u32 ranks, const py::object& given) {
   const std::vector<u32> terminals = integers_of<u32>(given, "terminals", net.terminals - 1);
   if (terminals.size() != ranks) throw ConfigError("terminals: ", terminals.size(), " terminals for ", ranks, " ranks");
@@ -92,7 +82,7 @@ static py::dict quality_of(Simulation& s, const std::optional<SparseMatrix>& mat
     const u32 most = net.workload ? std::max(net.terminals, net.workload->ranks()) : net.terminals;
     given = matrix_from(most, first, peer, bytes);
   } else {
-    given = without_gil([&] { return matrix_of(*net.workload); });
+    given = without_gil([&] { return workload::communication_matrix(net.workload->jobs); });
   }
   std::vector<u32> at;
   if (!terminals.is_none()) at = terminals_from(net, given.ranks, terminals);

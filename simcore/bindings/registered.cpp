@@ -42,11 +42,6 @@ std::vector<std::string> accepted_by(const Spec& spec) {
   return spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
 }
 
-static std::vector<ParamSpec> joined(std::vector<ParamSpec> params, const std::vector<ParamSpec>& more) {
-  params.insert(params.end(), more.begin(), more.end());
-  return params;
-}
-
 // Adds the parameters that are missing, and the choices of those that exist.
 static void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
   for (const ParamSpec& spec : more) {

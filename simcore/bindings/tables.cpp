@@ -4,7 +4,6 @@
 #include "readers/fabric.hpp"
 #include "simcore/grouped.hpp"
 #include "simcore/tables/engine.hpp"
-#include "tables/dependencies.hpp"
 
 using GraphPtr = std::shared_ptr<tables::ChannelGraph>;
 using TablePtr = std::shared_ptr<tables::ForwardingTable>;
@@ -194,12 +193,6 @@ void bind_tables(py::module_& m) {
           "check",
           [](const TablePtr& table, const GraphPtr& graph) {
             without_gil([&] { tables::check_table(*graph, *table); });
-          },
-          "graph"_a)
-      .def(
-          "cycle",
-          [](const TablePtr& table, const GraphPtr& graph) {
-            return without_gil([&] { return tables::cycle_name(*graph, find_cycle(*graph, *table)); });
           },
           "graph"_a)
       .def("arrays", &arrays_of_table);

@@ -119,14 +119,15 @@ def _middles(groups: int, half: float, few: float) -> Floats:
     return ring(groups, half / math.sin(math.pi / groups) if groups > 2 else few)
 
 
-def _straight(cables: Integers) -> tuple[Integers, Floats]:
-    return np.zeros(len(cables), dtype=np.int64), np.zeros(len(cables))
-
-
 def _circle(routers: int, cables: Integers) -> Layout:
     outward = ring(routers, 1.0)
-    kind, bend = _straight(cables)
-    return Layout(outward * max(1.0, routers / (2 * math.pi)), outward, kind, ("link",), bend)
+    return Layout(
+        outward * max(1.0, routers / (2 * math.pi)),
+        outward,
+        np.zeros(len(cables), dtype=np.int64),
+        ("link",),
+        np.zeros(len(cables)),
+    )
 
 
 _OF_GROUPS = ("local link, within a group", "global link, between groups")
@@ -320,8 +321,7 @@ def _by_distance(routers: int, cables: Integers) -> Layout:
         at = inverse @ (pull @ at)
     away = at - at.mean(axis=0)
     outward = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-6)
-    kind, bend = _straight(cables)
-    return Layout(at * 1.6, outward, kind, ("link",), bend)
+    return replace(_circle(routers, cables), at=at * 1.6, outward=outward)
 
 
 def _hops(routers: int, cables: Integers, begin: Integers) -> Integers:

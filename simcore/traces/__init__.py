@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from .._core import ConfigError
-from .._words import unknown
+from .._words import refuse_unknown
 from . import readers as _readers
 from .files import begin_of, trace_files
 from .reader import Reader, Trace, TraceOptions
@@ -47,8 +47,7 @@ def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  
     """
     known = readers()
     if format != "auto":
-        if format not in known:
-            raise ConfigError(unknown(str(path), format, ["auto", *known], "trace format"))
+        refuse_unknown(str(path), [format], ["auto", *known], "trace format")
         return known[format]
     place = Path(path)
     outer = sorted(trace_files(place), key=lambda file: len(file.parts))  # a folder may have many files within folders

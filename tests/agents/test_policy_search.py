@@ -54,6 +54,15 @@ def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch
     assert np.allclose(np.log(-layer[0, first_slot(agent) :]), goal, atol=0.5)
 
 
+def test_decay_moves_costs_without_an_effect_towards_one(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = {"queued": 100.0, "lost": 0.01}
+    agent = Agent(Config(population=30, elite=6, start=start, decay=0.1), mixture, rounds=30, seed=1)
+    monkeypatch.setattr(agent, "_play", lambda logs, k: (1.0, 1))
+    for _ in range(30):
+        agent.train_round()
+    assert float(agent.mean.abs().max()) < 1
+
+
 def test_it_keeps_the_best_of_some_means(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
     means = [torch.full_like(agent.mean, value) for value in (2.0, 0.5, 1.0)]

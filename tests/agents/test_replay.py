@@ -34,9 +34,10 @@ def test_replay_keeps_the_newest_and_draws_all_alike() -> None:
 def lost(tail_ns: float) -> tuple[set[int], dict[int, float]]:
     """Decisions of the first episode that were never returned, and the rewards of the others."""
     routing = {"network": "slots", "hidden": [4], "slots": 8}
-    rollouts = Rollouts(
-        JAMMED, routing, networks=1, episode_ns=600, capacity=16384, record_part=1.0, seed=1, tail_ns=tail_ns
+    config = dqn.Config(
+        networks=1, episode_ns=600, capacity=16384, record_part=1.0, tail_ns=tail_ns, replay="transitions"
     )
+    rollouts = Rollouts(config, routing, JAMMED, seed=1)
     layers = dqn.QNetwork(rollouts.seam, [4]).scores.export()
     layers = [(np.zeros_like(weight), np.zeros_like(bias)) for weight, bias in layers]
     rollouts.run(600, layers)

@@ -8,6 +8,7 @@ import torch
 from flitgym.agents.dqn import Config
 from flitgym.agents.learning.rollouts import Rollouts
 from flitgym.agents.networks import SlotScores
+from flitgym.env.experience.seeds import training_seed
 from flitgym.env.experience.world import Mixture, World
 
 SEEN = {"observation": "relative+relative_lost", "reward": "relative_delay", "slots": 4, "slots_by": "estimate"}
@@ -23,9 +24,8 @@ def rollouts(networks: int) -> Rollouts:
         [world(SMALL), world({"name": "hyperx", "widths": [3]}), world({"name": "torus", "sizes": [4]})],
         [None, 500, 4000],
     )
-    return Rollouts(
-        mixture, SEEN, networks=networks, episode_ns=1000, capacity=256, record_part=1.0, seed=5
-    )  # fmt: skip
+    config = Config(networks=networks, episode_ns=1000, capacity=256, record_part=1.0)
+    return Rollouts(config, SEEN, mixture, seed=5)
 
 
 def layers(of: Rollouts) -> Any:
@@ -41,7 +41,7 @@ def test_networks_take_the_worlds_in_turn_and_keep_them():
         of.run(100, layers(of))
     assert of.members == [0, 1, 2, 0, 1, 2]
     assert len(set(of.seeds)) == 6
-    assert of.next_seed > 11  # new episodes have begun
+    assert of.next_seed > training_seed(5) + 6  # new episodes have begun
 
 
 class Rows:

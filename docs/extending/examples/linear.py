@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..env.experience.world import Mixture, World
-from .learning.bounds import CAPACITY, check
+from .learning.bounds import check
 from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers
 
@@ -47,18 +47,7 @@ class Config:
     ridge: float = 1.0  # keeps weights small that the data do not determine
 
     def __post_init__(self) -> None:
-        check(
-            self,
-            networks=(1, 1024),
-            run_ns=(1, 1e9),
-            episode_ns=(1, 1e12),
-            capacity=CAPACITY,
-            record_part=(1e-6, 1),
-            tail_ns=(0, 1e9),
-            epsilon=(0, 1),
-            memory=(0, 1),
-            ridge=(1e-9, 1e9),
-        )
+        check(self, epsilon=(0, 1), memory=(0, 1), ridge=(1e-9, 1e9))
 
 
 class Agent:
@@ -66,7 +55,7 @@ class Agent:
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds = config, rounds
-        self.rollouts = Rollouts.of(config, self.routing(config), world, seed)
+        self.rollouts = Rollouts(config, self.routing(config), world, seed)
         seam = self.rollouts.seam
         self.general, self.per_slot = len(seam["general"]), len(seam["per_slot"])
         inputs = self.general + self.per_slot + 1  # and a constant

@@ -49,6 +49,30 @@ inline void each_link(const Network& net, const Graph& g, u32 router, Visit&& vi
     if (const u32 port = net.port(router, k); net.is_link(port) && g.usable(port)) visit(k);
 }
 
+// Breadth-first search: hops of each node from the nearest of `found`; kNone: no path. each(node, visit) calls
+// visit(next) for each neighbour of the node.
+template <class Each>
+std::vector<u32> hops_from(std::size_t nodes, std::vector<u32> found, Each&& each) {
+  std::vector<u32> hops(nodes, kNone);
+  for (const u32 node : found) hops[node] = 0;
+  for (std::size_t k = 0; k < found.size(); k++)
+    each(found[k], [&, node = found[k]](u32 next) {
+      if (hops[next] != kNone) return;
+      hops[next] = hops[node] + 1;
+      found.push_back(next);
+    });
+  return hops;
+}
+// The same over the usable links.
+inline std::vector<u32> hops_from(const Network& net, const Graph& g, u32 router) {
+  return hops_from(net.routers, {router}, [&](u32 from, const auto& visit) {
+    each_link(net, g, from, [&](u32 k) {
+      worked();
+      visit(net.next_router(net.port(from, k)));
+    });
+  });
+}
+
 // visit(port) for each port that lies on a minimal path to router `to`, in order.
 template <class Visit>
 inline void each_minimal(const Network& net, const Graph& g, u32 router, u32 to, Visit&& visit) {

@@ -1,5 +1,5 @@
-// Kinds of components. FLITGYM_KIND(Spec, "name") in one source file makes the registry of a kind. The templates below
-// check the components of a plugin (src/core/plugins.cpp).
+// Kinds of components. FLITGYM_KIND(Spec, "name", needed) in one source file makes the registry of a kind. The
+// templates below check the components of a plugin (src/core/plugins.cpp).
 #pragma once
 
 #include <cctype>
@@ -122,8 +122,12 @@ const bool kind_added = (kinds().push_back({kind_name<Spec>(), check_plugin<Spec
 
 }  // namespace flitgym
 
-// In namespace flitgym.
-#define FLITGYM_KIND(Spec, name)                              \
+// In namespace flitgym. `needed` is true if a component `s` has all functions of its kind.
+#define FLITGYM_KIND(Spec, name, needed)                      \
+  template <>                                                 \
+  bool complete(const Spec& s) {                              \
+    return (needed);                                          \
+  }                                                           \
   template <>                                                 \
   const char* kind_name<Spec>() {                             \
     return name;                                              \

@@ -118,4 +118,14 @@ class Params {
 
 std::string to_string(const Value& value);
 
+// The lists of components that share most parameters.
+inline std::vector<ParamSpec> joined(std::vector<ParamSpec> specs, const std::vector<ParamSpec>& more) {
+  specs.insert(specs.end(), more.begin(), more.end());
+  return specs;
+}
+inline std::vector<ParamSpec> without(std::vector<ParamSpec> specs, const std::string& key) {
+  std::erase_if(specs, [&](const ParamSpec& p) { return p.key == key; });
+  return specs;
+}
+
 }  // namespace flitgym

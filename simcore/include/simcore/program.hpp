@@ -71,8 +71,7 @@ struct Program {
   virtual std::string where(u32 /*rank*/, u64 /*block*/, u32 /*op*/) const { return ""; }
 };
 
-// A program of flows only.
-struct FlowProgram : Program {
+struct FlowProgram : Program {  // flows only
   u64 blocks(u32) const override { return 0; }
   void block(u32, u64, Block&) const override {}
 };

@@ -17,7 +17,7 @@ struct Wiring : Places {
   std::vector<PortKind> kind;      // [ports]
   std::map<u32, Link> own;         // by port: links with individual latency or bandwidth
   std::vector<u32> terminal_port;  // [terminals] router port of each terminal
-  std::shared_ptr<const Topology> data;
+  std::shared_ptr<const Topology> data = std::make_shared<const Topology>();
   // hash of a topology file, for the network's fingerprint; 0: the parameters define the network
   u64 digest = 0;
 

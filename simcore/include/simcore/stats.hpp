@@ -21,7 +21,6 @@ double quantile(const std::vector<u32>& histogram, double q);
 // All numeric results of a run. Names and units are in docs/reference/results.md.
 std::map<std::string, double> statistics(const Network& network, const State& state);
 
-// Sums over all partitions.
 Window window_sums(const State& state);
 // The sum of an array over all partitions or hosts. It may be shorter in some of them.
 template <class Part, class Entry>

@@ -198,19 +198,10 @@ void need_estimates(Network& net) {
 }
 
 void check_connected(const Network& net, const Graph& g, const std::string& what) {
-  std::vector<u8> reached(net.routers, 0);
-  std::vector<u32> found;
   const u32 start = net.terminal_router[0];
-  found.push_back(start);
-  reached[start] = 1;
-  for (std::size_t at = 0; at < found.size(); at++)
-    each_link(net, g, found[at], [&](u32 k) {
-      worked();
-      const u32 next = net.next_router(net.port(found[at], k));
-      if (!reached[next]) reached[next] = 1, found.push_back(next);
-    });
+  const std::vector<u32> hops = hops_from(net, g, start);
   for (u32 t = 0; t < net.terminals; t++)
-    if (!reached[net.terminal_router[t]])
+    if (hops[net.terminal_router[t]] == kNone)
       throw ConfigError(what, ": there is no path from terminal ", net.terminal_name(0), " (router ",
                         net.router_name(start), ") to terminal ", net.terminal_name(t), " (router ",
                         net.router_name(net.terminal_router[t]), ")");

@@ -48,31 +48,17 @@ void check_more(const std::string& where, const RelationSpec& spec) {
   check_relation<RoutingSpec>(where, spec);
 }
 
-// clang-format off
-template <> bool complete(const TopologySpec& s) { return s.wire; }
-template <> bool complete(const RoutingSpec& s) { return s.setup && s.route; }
-template <> bool complete(const RelationSpec& s) { return s.setup && s.candidates; }
-template <> bool complete(const TrafficSpec& s) { return s.schedule || (s.setup && s.destination); }
-template <> bool complete(const MotifSpec& s) { return s.build; }
-template <> bool complete(const ObservationSpec& s) { return s.write; }
-template <> bool complete(const RewardSpec& s) { return s.reward; }
-template <> bool complete(const ControlSpec& s) { return s.setup; }
-// clang-format on
-
-FLITGYM_KIND(TopologySpec, "topology")
-FLITGYM_KIND(RoutingSpec, "routing")
-FLITGYM_KIND(RelationSpec, "relation")
-FLITGYM_KIND(TrafficSpec, "traffic")
-FLITGYM_KIND(MotifSpec, "motif")
-FLITGYM_KIND(ObservationSpec, "observation")
-FLITGYM_KIND(RewardSpec, "reward")
-FLITGYM_KIND(ControlSpec, "congestion_control")
+FLITGYM_KIND(TopologySpec, "topology", s.wire)
+FLITGYM_KIND(RoutingSpec, "routing", s.setup&& s.route)
+FLITGYM_KIND(RelationSpec, "relation", s.setup&& s.candidates)
+FLITGYM_KIND(TrafficSpec, "traffic", s.schedule || (s.setup && s.destination))
+FLITGYM_KIND(MotifSpec, "motif", s.build)
+FLITGYM_KIND(ObservationSpec, "observation", s.write)
+FLITGYM_KIND(RewardSpec, "reward", s.reward)
+FLITGYM_KIND(ControlSpec, "congestion_control", s.setup)
 
 std::vector<ParamSpec> params_of(const RoutingSpec& spec) {
-  std::vector<ParamSpec> params = spec.params;
-  if (spec.more_params)
-    for (ParamSpec& p : spec.more_params()) params.push_back(std::move(p));
-  return params;
+  return spec.more_params ? joined(spec.params, spec.more_params()) : spec.params;
 }
 
 }  // namespace flitgym

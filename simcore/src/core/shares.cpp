@@ -12,7 +12,6 @@ static std::vector<u64> sums_of(const std::vector<u64>& work) {
   return sums;
 }
 
-// Work of the busiest thread.
 static u64 most_work(const std::vector<u64>& work, const std::vector<u32>& first) {
   const std::vector<u64> sums = sums_of(work);
   u64 most = 0;

@@ -1,7 +1,6 @@
 #include "simcore/text.hpp"
 
 #include <charconv>
-#include <sstream>
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
@@ -65,9 +64,8 @@ double real_number(const Source& source, u32 line, const std::string& what, std:
   const auto [end, error] = std::from_chars(text.data(), last, value);
   const bool known = end == last && error == std::errc() && std::isfinite(value);
   if (known && value >= least && value <= most) return value;
-  std::ostringstream range;
-  range << "; expected " << least << " .. " << most;
-  fail(source, line, shown(text), known ? " is out of range for " : " is not a number for ", what, range.str());
+  fail(source, line, shown(text), known ? " is out of range for " : " is not a number for ", what, "; expected ", least,
+       " .. ", most);
 }
 
 }  // namespace flitgym::text

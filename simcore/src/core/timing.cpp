@@ -20,7 +20,6 @@ u16 line_of(Network& net, u32 cycles) {
   return line;
 }
 
-// The times of a link in cycles.
 struct LinkCycles {
   u32 hop = 1, nic_hop = 1, flit = 1, credit = 1, nic_credit = 1;
 };

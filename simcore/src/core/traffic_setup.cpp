@@ -142,9 +142,7 @@ u32 packet_bytes_of(const Params& params, const Network& net) {
 std::shared_ptr<const Program> choose_traffic(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<TrafficSpec>("traffic", config.traffic.name, net);
   const std::string where = "traffic." + spec.name;
-  std::vector<ParamSpec> specs = common_traffic_params();
-  specs.insert(specs.end(), spec.params.begin(), spec.params.end());
-  const Params params(where, specs, config.traffic.values, net.seed);
+  const Params params(where, joined(common_traffic_params(), spec.params), config.traffic.values, net.seed);
 
   net.traffic_name = spec.name;
   net.config.traffic = {spec.name, params.values()};

@@ -143,7 +143,7 @@ std::vector<ParamSpec> row_params() {
   };
 }
 
-std::vector<ParamSpec> seam_params() { return routing::joined(routing::relation_params(), row_params()); }
+std::vector<ParamSpec> seam_params() { return joined(routing::relation_params(), row_params()); }
 
 RoutingFacts build_seam(const Params& params, Network& net, std::shared_ptr<Seam> seam) {
   net.seam = seam;

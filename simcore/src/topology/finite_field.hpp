@@ -67,7 +67,6 @@ inline Field field_of(const std::string& topology, u32 q, u32 least = 2, bool (*
   return field;
 }
 
-// Position of a value in a sorted list.
 inline u32 place_in(const std::vector<u32>& sorted, u32 value) {
   return static_cast<u32>(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin());
 }

@@ -26,7 +26,6 @@ void wire(const Params& params, Wiring& w) {
                 {graph.rack[r] == graph.rack[to] ? PortKind::kLocal : PortKind::kGlobal});
     }
   }
-  w.data = std::make_shared<const Topology>();
 }
 
 const Register<TopologySpec> entry({

@@ -111,7 +111,6 @@ void wire(const Params& params, Wiring& w) {
     if (graph.quadric[x] && s.loops && i < s.image[i])
       w.connect({r, outside + q}, {x * n + s.image[i], outside + q}, {PortKind::kLocal});
   }
-  w.data = std::make_shared<const Topology>();
 }
 
 const Register<TopologySpec> entry({

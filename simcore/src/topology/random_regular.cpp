@@ -3,6 +3,7 @@
 // replaced by two links (the paper's section 3). If this fails, or if the graph is not connected, the graph is
 // discarded and the next graph is drawn. Router-local ports: terminals, then links by the number of the router to which
 // they lead.
+#include "simcore/graph.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "topology/finite_field.hpp"
@@ -74,16 +75,11 @@ struct Draft {
     return true;
   }
   bool connected() const {
-    std::vector<u8> reached(next.size(), 0);
-    std::vector<u32> found = {0};
-    reached[0] = 1;
-    for (std::size_t at = 0; at < found.size(); at++, worked(degree))
-      for (const u32 r : next[found[at]])
-        if (!reached[r]) {
-          reached[r] = 1;
-          found.push_back(r);
-        }
-    return found.size() == next.size();
+    const auto each = [&](u32 r, const auto& visit) {
+      worked(degree);
+      std::ranges::for_each(next[r], visit);
+    };
+    return std::ranges::count(hops_from(next.size(), {0}, each), kNone) == 0;
   }
 };
 
@@ -110,7 +106,6 @@ void wire(const Params& params, Wiring& w) {
       for (const u32 to : draft.next[r])
         if (r < to) w.connect({r, port(r, to)}, {to, port(to, r)});
     }
-    w.data = std::make_shared<const Topology>();
     return;
   }
   throw ConfigError(key, ".degree: ", kAttempts, " random graphs of ", size,

@@ -49,7 +49,6 @@ void wire(const Params& params, Wiring& w) {
                 {router(1, m, field.add(y, field.minus(field.multiply(m, x)))), terminals + inside + x},
                 {m == x ? PortKind::kLocal : PortKind::kGlobal});
   }
-  w.data = std::make_shared<const Topology>();
 }
 
 const Register<TopologySpec> entry({

@@ -173,9 +173,7 @@ static std::vector<ParamSpec> all_workload_params() {
 std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, u64 run_seed,
                                              Values* validated) {
   const MotifSpec& spec = named<MotifSpec>(where + ".motif", section.name);
-  std::vector<ParamSpec> specs = common_motif_params();
-  specs.insert(specs.end(), spec.params.begin(), spec.params.end());
-  const Params params(where + "." + spec.name, specs, section.values, run_seed);
+  const Params params(where + "." + spec.name, joined(common_motif_params(), spec.params), section.values, run_seed);
   if (validated) *validated = params.values();
   auto program = spec.build(params, params.count("ranks"), params.real("scale"));
   const double size = params.real("size_scale");

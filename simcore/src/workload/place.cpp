@@ -57,7 +57,6 @@ static void check_given(const std::vector<u32>& given, u32 j, const Network& net
                       "'; choose another node, or workload.share_nodes=true");
 }
 
-// Places a rank after the other on the nodes in their order.
 static void fill_nodes(const std::vector<u32>& order, Places& places, Workload& w) {
   std::size_t at = 0;
   for (u32 r = 0; r < w.ranks(); r++) {

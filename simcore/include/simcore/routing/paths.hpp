@@ -19,8 +19,8 @@ inline ParamSpec pick_param(std::string fallback) {
                 "choice among several minimal ports: packet = in turns, packet by packet; flow = one port per source "
                 "and destination; queue = the least congested port");
 }
-inline Pick pick_of(const Params& params) {
-  const std::string& name = params.text("ports");
+inline Pick pick_of(const Params& params, const std::string& key = "ports") {
+  const std::string& name = params.text(key);
   return name == "packet" ? Pick::kPacket : name == "flow" ? Pick::kFlow : Pick::kQueue;
 }
 
@@ -41,14 +41,14 @@ inline u32 pick_one(Pick pick, const Head& at, const Congestion& congestion, con
   return pick == Pick::kPacket ? turn : congestion.least(at.router, offered, n, turn, offered.hop[0].vc_class);
 }
 
-// The selection of a routing with the parameters `ports` and `allocation`.
+// The selection of a routing with the parameters `ports` (or another key) and `allocation`.
 struct PickedPorts {
   struct Rule : ComponentData {
     Pick pick = Pick::kPacket;
     CongestionMeasure measure;
   };
-  static void read(const Params& params, const Network& net, Rule& rule) {
-    rule.pick = pick_of(params);
+  static void read(const Params& params, const Network& net, Rule& rule, const std::string& key = "ports") {
+    rule.pick = pick_of(params, key);
     rule.measure = measure_of(params, net);
     rule.measure.sequential &= rule.pick == Pick::kQueue;
   }

@@ -9,16 +9,6 @@ namespace flitgym::routing {
 
 std::vector<ParamSpec> relation_params();  // relation and the parameters of relations
 
-// The lists of routings that share most parameters.
-inline std::vector<ParamSpec> joined(std::vector<ParamSpec> specs, const std::vector<ParamSpec>& more) {
-  specs.insert(specs.end(), more.begin(), more.end());
-  return specs;
-}
-inline std::vector<ParamSpec> without(std::vector<ParamSpec> specs, const std::string& key) {
-  std::erase_if(specs, [&](const ParamSpec& p) { return p.key == key; });
-  return specs;
-}
-
 // Reads these parameters and sets up the network's relation; returns its facts.
 RoutingFacts take_relation(const Params&, Network&);
 
@@ -32,18 +22,15 @@ inline bool runs_on(const Spec& spec, const Network& net) {
 }
 
 // The setup of a component whose data is a rule, from RoutingFacts kSetup(const Params&, Network&, Rule&).
-template <class Rule>
-RoutingFacts set_up(RoutingFacts (*setup)(const Params&, Network&, Rule&), const Params& params, Network& net,
-                    std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<Rule>();
-  RoutingFacts facts = setup(params, net, *rule);
-  if constexpr (requires { rule->measure; }) facts.sequential = rule->measure.sequential;
-  data = rule;
-  return facts;
-}
 template <auto kSetup>
 RoutingFacts with_rule(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  return set_up(kSetup, params, net, data);
+  return [&]<class Rule>(RoutingFacts (*setup)(const Params&, Network&, Rule&)) {
+    auto rule = std::make_shared<Rule>();
+    RoutingFacts facts = setup(params, net, *rule);
+    if constexpr (requires { rule->measure; }) facts.sequential = rule->measure.sequential;
+    data = rule;
+    return facts;
+  }(kSetup);
 }
 
 // Calls list(head, offer) for every request of the batch. Each call of offer(port, vc_class) adds a candidate.

@@ -38,9 +38,6 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
 // Parameters of all engines, each key once. `routing=table` accepts them in addition to its own.
 std::vector<ParamSpec> all_engine_params();
 
-// The parameters of several lists.
-std::vector<ParamSpec> joined(const std::vector<std::vector<ParamSpec>>& lists);
-
 // Limit on the number of virtual layers, shared by all engines that use layers.
 ParamSpec layers_param();
 

@@ -68,7 +68,6 @@ inline u64 after(const Network& net, u64 from, u64 gap) {
   return gap < kNever - begin ? begin + gap : kNever;
 }
 
-// The next tick after `from`.
 inline u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
   if (x.step + 1 < net.load_steps) return tick_across_changes(net, x, terminal, from);
   return after(net, from, gap(net, terminal, x.round, x.step));

@@ -65,7 +65,6 @@ static u32 injection_vc(const Network& net, const State& s, u32 nic, u32 first) 
   return first + best;
 }
 
-// Flits of the next packet of a terminal.
 static inline u32 next_size(const Network& net, const Terminal& x, u32 terminal) {
   const u32 least = net.least_packet_flits, most = net.most_packet_flits;
   return least == most ? least

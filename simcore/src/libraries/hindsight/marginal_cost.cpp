@@ -97,8 +97,7 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
   while (out.count < decisions && s.part.totals.now < end) {
     used_ = 0;
     trials_.clear();
-    run_.clear();
-    routes_.clear();
+    routes_ = {};
     while (used_ < rule_.forks && out.count < decisions && s.part.totals.now < end && routes_.noted() < kMostSteps) {
       if (used_ == 0) {  // the recorded run begins at the first cycle with sampled decisions
         run_.clear();

@@ -106,7 +106,6 @@ class MarginalCost {
   RecordedRoutes routes_;
 };
 
-// Appends the requests begin .. end - 1.
 void copy_requests(const Batch& from, u32 begin, u32 end, Batch& to);
 u64 packets_delivered(const State& state);
 

@@ -32,13 +32,8 @@ void copy_requests(const Batch& from, u32 begin, u32 end, Batch& to) {
     if (b.size() < count) b.resize(count);
     std::copy(a.begin() + begin, a.begin() + end, b.begin() + to.count);
   };
-  copy(from.input_vc, to.input_vc);
-  copy(from.packet, to.packet);
-  copy(from.router, to.router);
-  copy(from.in_port, to.in_port);
-  copy(from.in_vc, to.in_vc);
-  copy(from.out_port, to.out_port);
-  copy(from.out_class, to.out_class);
+  for (auto list : {&Batch::input_vc, &Batch::packet, &Batch::router}) copy(from.*list, to.*list);
+  for (auto list : {&Batch::in_port, &Batch::in_vc, &Batch::out_port, &Batch::out_class}) copy(from.*list, to.*list);
   to.count = count;
   to.now = from.now;
 }

@@ -5,12 +5,6 @@
 
 namespace flitgym::learning {
 
-void RecordedRoutes::clear() {
-  steps_.clear();
-  noted_ = 0;
-  kept_.clear();
-}
-
 void RecordedRoutes::note(const Network& net, const State& s, const Batch& b) {
   noted_ += b.count;
   for (u32 i = 0; i < b.count; i++) {
@@ -22,9 +16,7 @@ void RecordedRoutes::note(const Network& net, const State& s, const Batch& b) {
                          b.out_class[i],
                          p.phase,
                          p.nonminimal,
-                         net.learns ? s.details[id].row : 0,
-                         net.learns ? s.details[id].value : 0,
-                         net.learns ? s.details[id].arrived : 0};
+                         net.learns ? s.details[id] : PacketDetail{}};
     save_memories(net, s, id, kept_);
   }
 }
@@ -49,9 +41,9 @@ void RecordedRoutes::follow(const Network& net, State& s, Batch& b, u64 but) con
     s.packets[id].phase = static_cast<Phase>(step->phase);
     s.packets[id].nonminimal = step->nonminimal;
     if (net.learns) {
-      s.details[id].row = step->row;
-      s.details[id].value = step->value;
-      s.details[id].arrived = step->arrived;
+      const u32 reward = s.details[id].reward;
+      s.details[id] = step->detail;
+      s.details[id].reward = reward;
     }
     load_memories(net, s, id, kept_.data() + step->kept);
   }

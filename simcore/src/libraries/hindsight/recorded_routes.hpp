@@ -13,7 +13,6 @@ class RecordedRoutes {
   // Identifies a packet after this number of hops. Never 0.
   static u64 key_of(const Packet& p) { return (u64{p.source} << 40 | u64{p.sequence} << 8 | p.hops) + 1; }
 
-  void clear();
   u32 noted() const { return noted_; }
   // Records the decisions of a batch after they were applied. If a packet finds no space, it requests again at the same
   // router, and the last decision replaces earlier ones.
@@ -29,9 +28,7 @@ class RecordedRoutes {
     u32 router, kept;  // kept: offset of the packet's memories in kept_
     u16 port, vc_class;
     u8 phase, nonminimal;
-    u32 row;  // feedback sent upstream, as in PacketDetail
-    float value;
-    Cycle arrived;  // as in PacketDetail; a routing may restart this clock when it decides
+    PacketDetail detail;  // its feedback is sent upstream; a routing may restart its clock `arrived` when it decides
   };
 
   std::unordered_map<u64, Step> steps_;  // by key_of()

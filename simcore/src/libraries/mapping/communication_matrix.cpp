@@ -4,15 +4,6 @@
 
 namespace flitgym::workload {
 
-void CommunicationMatrix::add_rank(const CommunicationMatrix& of, u32 rank, u32 shift) {
-  for (u64 k = of.first[rank]; k < of.first[rank + 1]; k++) {
-    peer.push_back(of.peer[k] + shift);
-    bytes.push_back(of.bytes[k]);
-  }
-  first.push_back(peer.size());
-  ranks++;
-}
-
 CommunicationMatrix communication_matrix(const Program& program) {
   CommunicationMatrix matrix;
   matrix.ranks = program.ranks;
@@ -42,6 +33,21 @@ CommunicationMatrix communication_matrix(const Program& program) {
     matrix.first.push_back(matrix.peer.size());
   }
   return matrix;
+}
+
+CommunicationMatrix communication_matrix(const std::vector<Job>& jobs) {
+  CommunicationMatrix all;
+  std::map<const Program*, CommunicationMatrix> known;
+  for (const Job& job : jobs) {
+    const auto [at, added] = known.try_emplace(job.program.get());
+    CommunicationMatrix& of = at->second;
+    if (added) of = communication_matrix(*job.program);
+    for (u32 r = 0; r < of.ranks; r++) all.first.push_back(all.peer.size() + of.first[r + 1]);
+    for (const u32 peer : of.peer) all.peer.push_back(peer + job.first_rank);
+    all.bytes.insert(all.bytes.end(), of.bytes.begin(), of.bytes.end());
+    all.ranks += of.ranks;
+  }
+  return all;
 }
 
 }  // namespace flitgym::workload

@@ -15,19 +15,6 @@ static double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Communication of all ranks of all jobs. Jobs do not communicate with each other. Jobs with the same program are read
-// once.
-static CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
-  CommunicationMatrix all;
-  std::map<const Program*, CommunicationMatrix> known;
-  for (const Job& job : jobs) {
-    const auto [at, added] = known.try_emplace(job.program.get());
-    if (added) at->second = communication_matrix(*job.program);
-    for (u32 r = 0; r < job.ranks; r++) all.add_rank(at->second, r, job.first_rank);
-  }
-  return all;
-}
-
 // Consecutive ranks of a job, which stay together on a node. With one rank per node, a set is a rank.
 struct RankSet {
   u32 job, first, ranks;
@@ -73,7 +60,7 @@ static std::vector<ParamSpec> mapping_params() {
 static std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const Nodes& nodes,
                                                      const std::vector<Job>& jobs, std::vector<u32>& rank_terminal) {
   const double began = cpu_seconds();
-  const CommunicationMatrix of_ranks = matrix_of(jobs);
+  const CommunicationMatrix of_ranks = communication_matrix(jobs);
   const RankSets sets(jobs, nodes.ranks);
   // Bytes between the sets.
   mapping::WeightedGraph application = mapping::application_graph(of_ranks);
@@ -133,9 +120,7 @@ static std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const
   facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
 
   const mapping::MappingQuality quality =
-      nodes.ranks == 1 ? mapping::quality_on_minimal_paths(net, of_ranks, rank_terminal)
-                       : mapping::quality_on_minimal_paths(net, mapping::between_nodes(of_ranks, nodes, rank_terminal),
-                                                           rank_terminal);
+      mapping::quality_on_minimal_paths(net, mapping::between_nodes(of_ranks, nodes, rank_terminal), rank_terminal);
   facts->dilation = quality.dilation;
   facts->start_dilation = quality.bytes > 0 ? quality.dilation + (start - refined) / quality.bytes : 0;
   facts->worst_congestion = quality.worst_congestion;

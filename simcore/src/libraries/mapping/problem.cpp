@@ -6,11 +6,7 @@
 
 namespace flitgym {
 
-template <>
-bool complete(const mapping::MapperSpec& spec) {
-  return spec.map;
-}
-FLITGYM_KIND(mapping::MapperSpec, "mapper")
+FLITGYM_KIND(mapping::MapperSpec, "mapper", s.map)
 
 }  // namespace flitgym
 
@@ -31,21 +27,10 @@ bool knows_hops(const Network& net) { return !net.graphs[0]->hops.empty() || (ne
 
 std::vector<u32> hops_towards(const Network& net, u32 to) {
   const Graph& g = *net.graphs[0];
-  std::vector<u32> hops(net.routers, kNone), found = {to};
   worked(8 * net.routers);
-  if (knows_hops(net)) {
-    for (u32 r = 0; r < net.routers; r++) hops[r] = distance(net, g, r, to);
-    return hops;
-  }
-  hops[to] = 0;
-  for (std::size_t at = 0; at < found.size(); at++)
-    each_link(net, g, found[at], [&](u32 k) {
-      worked(2);
-      const u32 next = net.next_router(net.port(found[at], k));
-      if (hops[next] != kNone) return;
-      hops[next] = hops[found[at]] + 1;
-      found.push_back(next);
-    });
+  if (!knows_hops(net)) return hops_from(net, g, to);
+  std::vector<u32> hops(net.routers);
+  for (u32 r = 0; r < net.routers; r++) hops[r] = distance(net, g, r, to);
   return hops;
 }
 

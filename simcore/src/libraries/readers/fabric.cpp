@@ -106,7 +106,7 @@ void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::st
 }
 
 u32 Builder::node(std::string_view name, u32 line) {
-  if (const u32 known = find(name); known != kNone) return known;
+  if (const auto known = ids_.find(name); known != ids_.end()) return known->second;
   if (name.empty()) fail(source_, line, "a node has no name; expected a name");
   for (const char c : name)
     if (static_cast<u8>(c) < 32 || c == 127)
@@ -119,17 +119,6 @@ u32 Builder::node(std::string_view name, u32 line) {
   typed_.push_back(0);
   ends_.push_back(0);
   return id;
-}
-
-u32 Builder::find(std::string_view name) const {
-  const auto found = ids_.find(name);
-  return found == ids_.end() ? kNone : found->second;
-}
-
-std::vector<std::string> Builder::names() const {
-  std::vector<std::string> all;
-  for (const Fabric::Node& node : fabric.nodes) all.push_back(node.name);
-  return all;
 }
 
 void Builder::set_type(u32 node, std::string_view type, u32 line, bool is_default) {

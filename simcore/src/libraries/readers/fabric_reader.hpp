@@ -30,14 +30,11 @@ class Builder {
   explicit Builder(const Source& source) : source_(source) {}
 
   u32 node(std::string_view name, u32 line);  // the node of this name; creates it if there is none
-  u32 find(std::string_view name) const;      // kNone if there is none
-  std::vector<std::string> names() const;     // names of all nodes, for did_you_mean
   // Sets host or switch. It is an error if another line gives the other type. A default does not count as a line.
   void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
   bool typed(u32 node) const { return typed_[node] > 0; }  // does a line give its type?
   void add(const Fabric::Cable& cable);
 
-  const Source& source() const { return source_; }
   Fabric fabric;
 
  private:

@@ -7,8 +7,6 @@
 
 namespace flitgym::topology::file_graph {
 
-struct FileGraph final : Topology {};
-
 // Routers 0 .. n-1; a link per pair of entries, a terminal per entry of `terminals`.
 Fabric from_arrays(const std::vector<u32>& links, const std::vector<u32>& terminals) {
   if (links.size() % 2)
@@ -128,7 +126,6 @@ void wire(const Params& params, Wiring& w) {
   }
   if (path.empty()) w.router_names.clear(), w.terminal_names.clear();  // numbers serve as names
   w.digest = digest;
-  w.data = std::make_shared<FileGraph>();
 }
 
 const Register<TopologySpec> entry({

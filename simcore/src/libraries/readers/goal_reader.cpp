@@ -1,5 +1,6 @@
 // Parses the text in one pass, without copying words. Operations and dependencies go into flat arrays. Lines and
 // columns are computed only for an error.
+#include <charconv>
 #include <unordered_map>
 
 #include "readers/goal.hpp"
@@ -113,13 +114,9 @@ class Reader {
     word_ = p_;
     if (!is_digit(*p_)) fail(p_, here(), "; expected ", what, ", a number ", range(least, most));
     u64 value = 0;
-    bool large = false;
-    for (; is_digit(*p_); p_++) {
-      const u64 digit = static_cast<u64>(*p_ - '0');
-      large |= value > (~u64{0} - digit) / 10;
-      value = 10 * value + digit;
-    }
-    if (large || value < least || value > most)
+    const auto [end, error] = std::from_chars(p_, end_, value);
+    p_ = end;
+    if (error != std::errc() || value < least || value > most)
       fail(word_, std::string(word_, p_), " is out of range for ", what, "; expected ", range(least, most));
     return value;
   }

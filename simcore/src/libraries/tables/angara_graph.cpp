@@ -111,7 +111,6 @@ Automaton reduced(const Automaton& a, u32 directions) {
   return small;
 }
 
-// Finds the channel that leaves each node in each direction.
 void find_directions(const std::string& engine, const ChannelGraph& g, const Torus& t, AngaraGraph& a) {
   const u32 n = a.dimensions;
   a.out.assign(std::size_t{g.switches} * a.directions, kNone);

@@ -1,5 +1,6 @@
 #include "simcore/tables/channel_graph.hpp"
 
+#include "simcore/graph.hpp"
 #include "simcore/grouped.hpp"
 #include "simcore/topology/torus.hpp"
 
@@ -54,16 +55,10 @@ ChannelGraph channel_graph(const Network& net, const Graph& present) {
 }
 
 std::vector<u32> hops_to(const ChannelGraph& g, const std::vector<u32>& to) {
-  std::vector<u32> hops(g.switches, kNone), queue = to;
-  for (const u32 s : to) hops[s] = 0;
   worked(g.channels);
-  for (std::size_t head = 0; head < queue.size(); head++)
-    for (u32 c = g.first[queue[head]]; c < g.first[queue[head] + 1]; c++)  // every cable has both directions
-      if (const u32 s = g.to[c]; hops[s] == kNone) {
-        hops[s] = hops[queue[head]] + 1;
-        queue.push_back(s);
-      }
-  return hops;
+  return hops_from(g.switches, to, [&](u32 s, const auto& visit) {  // every cable has both directions
+    for (u32 c = g.first[s]; c < g.first[s + 1]; c++) visit(g.to[c]);
+  });
 }
 
 ChannelGraph channel_graph(const Config& config) {

@@ -6,10 +6,6 @@
 namespace flitgym {
 
 template <>
-bool complete(const tables::EngineSpec& spec) {
-  return spec.make;
-}
-template <>
 void check_more(const std::string& where, const tables::EngineSpec& spec) {
   for (const ParamSpec& p : spec.params)
     for (const ParamSpec& other : tables::all_engine_params())
@@ -17,7 +13,7 @@ void check_more(const std::string& where, const tables::EngineSpec& spec) {
         throw ConfigError(where, ".", p.key, ": another engine has a parameter with this key and another type");
 }
 
-FLITGYM_KIND(tables::EngineSpec, "engine")
+FLITGYM_KIND(tables::EngineSpec, "engine", s.make)
 
 }  // namespace flitgym
 
@@ -104,12 +100,6 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   }
   check_table(g, table);
   return table;
-}
-
-std::vector<ParamSpec> joined(const std::vector<std::vector<ParamSpec>>& lists) {
-  std::vector<ParamSpec> all;
-  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
 }
 
 ParamSpec layers_param() {

@@ -75,7 +75,6 @@ static void each_terminal(const ChannelGraph& g, const Demand& demand, Each&& ea
     }
 }
 
-// Computes the summary fields from the loads.
 static void summarise(const ChannelGraph& g, double shortest, Quality& q) {
   const std::vector<double>& load = q.loads.channel;
   const double sum = std::accumulate(load.begin(), load.end(), 0.0);

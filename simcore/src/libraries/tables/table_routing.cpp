@@ -315,7 +315,7 @@ RoutingFacts setup(const Params& params, Network& net, Rule& rule) {
 }
 
 std::vector<ParamSpec> params_of_engines() {
-  std::vector<ParamSpec> params{
+  const std::vector<ParamSpec> own{
       choice("engine", "dfsssp", {}, "engine that computes the table: " + join(registered_names<tables::EngineSpec>())),
       choice("file", "", {},
              "file with a table, instead of an engine: .npz of ForwardingTable.save(), or a dump of a subnet manager's "
@@ -331,8 +331,7 @@ std::vector<ParamSpec> params_of_engines() {
       real("small_message_bytes", 512, 0, 1e12, "bytes",
            "with addresses=by_size: messages of fewer bytes are small; without a workload, each packet is a message"),
   };
-  for (ParamSpec& p : tables::all_engine_params()) params.push_back(std::move(p));
-  return params;
+  return joined(own, tables::all_engine_params());
 }
 
 const Register<RoutingSpec> entry({

@@ -2,6 +2,7 @@
 
 #include <ranges>
 
+#include "simcore/graph.hpp"
 #include "simcore/tables/spread.hpp"
 #include "simcore/text.hpp"
 #include "simcore/topology/fat_tree.hpp"
@@ -46,15 +47,10 @@ class UpDown {
   // all have one.
   u32 towards(u32 to, Candidates& candidates) {
     worked(3 * u64{g_.channels});
-    down_.assign(g_.switches, kNone);
-    down_[to] = 0;
-    queue_.assign(1, to);
-    for (std::size_t head = 0; head < queue_.size(); head++)
-      for (u32 c = g_.first[queue_[head]]; c < g_.first[queue_[head] + 1]; c++)
-        if (const u32 s = g_.to[c]; up(c) && down_[s] == kNone) {
-          down_[s] = down_[queue_[head]] + 1;
-          queue_.push_back(s);
-        }
+    down_ = hops_from(g_.switches, {to}, [&](u32 s, const auto& visit) {
+      for (u32 c = g_.first[s]; c < g_.first[s + 1]; c++)
+        if (up(c)) visit(g_.to[c]);
+    });
     way_ = down_;
     for (const u32 s : order_) {
       if (way_[s] != kNone) continue;
@@ -79,8 +75,8 @@ class UpDown {
   bool up(u32 c) const { return place_[g_.to[c]] < place_[g_.from[c]]; }
 
   const ChannelGraph& g_;
-  std::vector<u32> order_, place_;       // switches from the top down; position of each switch
-  std::vector<u32> down_, way_, queue_;  // [switches] hops of the path down; hops of the path taken (kNone: none)
+  std::vector<u32> order_, place_;  // switches from the top down; position of each switch
+  std::vector<u32> down_, way_;     // [switches] hops of the path down; hops of the path taken (kNone: none)
 };
 
 }  // namespace

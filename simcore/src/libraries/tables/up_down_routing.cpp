@@ -12,10 +12,8 @@
 
 namespace flitgym::routing::graph::up_down {
 
-struct UpDown {
-  struct Rule : ComponentData {
-    Pick pick = Pick::kQueue;
-    CongestionMeasure measure;
+struct UpDown : PickedPorts {
+  struct Rule : PickedPorts::Rule {
     std::vector<u32> place;                                // class 0: position of each router from the top down
     std::vector<std::shared_ptr<const UpDownHops>> paths;  // class 0, by epoch
     Escape escape;                                         // class 1
@@ -34,9 +32,6 @@ struct UpDown {
     const u32 n = rule.escape.ports(net, at.router, escaped ? input : kNone, at.to, ports);
     for (u32 k = 0; k < n; k++) out(ports[k], 1u);
   }
-  static u32 select(const Head& at, const Rule& rule, const Congestion& congestion, const Offered<>& offered) {
-    return pick_one(rule.pick, at, congestion, offered);
-  }
 };
 
 // The ranks of class 0: those of a tree, or else the hops from a root.
@@ -53,10 +48,7 @@ std::vector<u32> ranks(const tables::ChannelGraph& g) {
 }
 
 RoutingFacts setup(const Params& params, Network& net, UpDown::Rule& rule) {
-  const std::string& pick = params.text("legal_ports");
-  rule.pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
-  rule.measure = measure_of(params, net);
-  rule.measure.sequential &= rule.pick == Pick::kQueue;
+  UpDown::read(params, net, rule, "legal_ports");
   rule.place = places(ranks(tables::channel_graph(net)));
   u32 longest = 0;
   bool whole = net.graphs.size() == 1;

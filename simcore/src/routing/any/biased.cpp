@@ -11,17 +11,16 @@ namespace flitgym::routing::any::biased {
 struct Rule : ComponentData {
   CongestionMeasure measure;
   LearnedTable biases;
-  double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
+  double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
+    const Graph& graph = graph_now(net, s);
+    const u32 to = net.terminal_router[s.packets[packet].destination];
+    const u32 next = net.next_router(net.port(router, port));
+    const u32 hops = 1 + distance(net, graph, next, waypoint(net, s, packet, router, port), to);
+    const double bias =
+        hops > distance(net, graph, router, to) ? biases.row(s, router, net.topology->region(to))[0] : 0;
+    return (measure.of(net, s, net.port(router, port), vc_class) + bias) * hops;
+  }
 };
-
-double Rule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
-  const Graph& graph = graph_now(net, s);
-  const u32 to = net.terminal_router[s.packets[packet].destination];
-  const u32 next = net.next_router(net.port(router, port));
-  const u32 hops = 1 + distance(net, graph, next, waypoint(net, s, packet, router, port), to);
-  const double bias = hops > distance(net, graph, router, to) ? biases.row(s, router, net.topology->region(to))[0] : 0;
-  return (measure.of(net, s, net.port(router, port), vc_class) + bias) * hops;
-}
 
 static void route(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;

@@ -6,7 +6,6 @@
 
 namespace flitgym::routing::dragonfly {
 
-// The number of a group among the groups other than `own`.
 inline u32 number_among_others(u32 own, u32 group) { return group < own ? group : group - 1; }
 
 // VC class = router-to-router hops done. Ejection keeps the VC of the last hop.

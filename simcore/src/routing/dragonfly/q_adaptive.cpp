@@ -43,7 +43,6 @@ static u32 explore(const Network& net, State& s, const Rule& rule, const Packet&
   return generator.uniform() < rule.epsilon ? any([&](u32 n) { return generator.next() % n; }) : port;
 }
 
-// Local port to a random other router of the group.
 static u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
                              u32 router) {
   if (!rule.authors()) return df.p + below(route_draw(net, p, 2), df.a - 1);

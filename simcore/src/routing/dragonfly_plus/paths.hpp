@@ -16,7 +16,6 @@ namespace flitgym::routing::dragonfly_plus {
 
 constexpr u32 kClasses = 2, kMinimalHops = 3, kMostHops = 6;
 
-// The position of a packet.
 struct Position : Head {
   const DragonflyPlus& df;
   u32 group, source_group, to_group;

@@ -60,10 +60,6 @@ Escape make_escape(const Network& net, const std::string& where) {
         if (links.down.empty()) links.down.assign(net.router_ports, 0);
         links.down[p] = 1;
       }
-  std::vector<u32> rank(net.routers, kNone), queue;
-  const auto reach = [&](u32 r, u32 hops) {
-    if (rank[r] == kNone) rank[r] = hops, queue.push_back(r);
-  };
   // The root is the router with the most links, so that paths are short and some of its links are seldom full.
   u32 root = 0, most = 0;
   for (u32 r = 0; r < net.routers; r++) {
@@ -71,10 +67,7 @@ Escape make_escape(const Network& net, const std::string& where) {
     each_link(net, links, r, [&](u32) { count++; });
     if (count > most) root = r, most = count;
   }
-  reach(root, 0);
-  for (std::size_t head = 0; head < queue.size(); head++)
-    each_link(net, links, queue[head],
-              [&](u32 k) { reach(net.next_router(net.port(queue[head], k)), rank[queue[head]] + 1); });
+  const std::vector<u32> rank = hops_from(net, links, root);
   const Graph whole;
   for (u32 r = 0; r < net.routers; r++)
     each_link(net, whole, r, [&](u32) {

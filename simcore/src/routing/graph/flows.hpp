@@ -15,7 +15,6 @@ struct Flows {
     if (!by_message) return pair;
     return mix64(pair ^ (net.workload ? s.payloads[packet].number : p.sequence));
   }
-  // Index of one of n ports.
   u32 index(const Network& net, u64 flow, u32 router, u32 n) const {
     return below(mix64(mix64(flow + net.seed) + (shared_hash ? 0 : router + 1)), n);
   }

@@ -24,7 +24,16 @@ struct Polarized {
     u32 budget = 0;  // most hops of a path while no link fails
     u32 penalty = 0;
     CongestionMeasure measure;
-    double weight(const Network&, State&, u32 packet, u32 router, u32 port, u32 vc_class) const override;
+    double weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const override {
+      Congestion congestion(net, s, measure);
+      congestion.begin(router);
+      double found = ComponentData::weight(net, s, packet, router, port, vc_class);
+      const Head at = head_of(net, s, packet, router);
+      offer(at, *this, [&](u32 k, u32 of_class, u32 rise) {
+        if (k == port) found = Polarized::weight(at, *this, congestion, {k, of_class}, rise);
+      });
+      return found;
+    }
   };
   template <class Out>
   static void offer(const Head& at, const Rule& rule, Out&& out) {
@@ -48,17 +57,6 @@ struct Polarized {
     return congestion.of(at.router, hop.port, hop.vc_class) + (2 - rise) * rule.penalty;
   }
 };
-
-double Polarized::Rule::weight(const Network& net, State& s, u32 packet, u32 router, u32 port, u32 vc_class) const {
-  Congestion congestion(net, s, measure);
-  congestion.begin(router);
-  double found = ComponentData::weight(net, s, packet, router, port, vc_class);
-  const Head at = head_of(net, s, packet, router);
-  offer(at, *this, [&](u32 k, u32 of_class, u32 rise) {
-    if (k == port) found = Polarized::weight(at, *this, congestion, {k, of_class}, rise);
-  });
-  return found;
-}
 
 // A minimal port comes first, as agents expect. It is added if the rules admit none.
 static void candidates(const Network& net, State& s, Batch& b) {

@@ -41,7 +41,6 @@ struct SourcePaths {
   static u64 name(const Network& net, u32 router, u32 to, u32 k) {
     return mix64(mix64(u64{router} << 32 | to) + net.seed) + k;
   }
-  // Router-local port of the next hop to router `target`.
   static u32 next_port(const Network& net, const Graph& g, u64 path, u32 router, u32 target) {
     u16 ports[kMaxRadix];
     const u32 n = minimal_ports(net, g, router, target, ports);

@@ -59,7 +59,6 @@ template <class Visit>
 inline void each_dimension(u32 set, Visit&& visit) {
   for (; set; set &= set - 1) visit(static_cast<u32>(std::countr_zero(set)));
 }
-// Offers everything in reach, dimension by dimension.
 template <class Out>
 inline void offer_reach(const Where& at, const Reach& reach, Out&& out) {
   each_dimension(reach.direct, [&](u32 k) {

@@ -97,7 +97,6 @@ void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes,
 void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
                 const Pipelining& pipelining = {});
 
-// All ranks of a job.
 Communicator world(u32 ranks, u32 rank);
 
 }  // namespace flitgym::workload

@@ -24,7 +24,6 @@ std::vector<u32> balanced_sizes(u32 ranks, u32 dimensions);
 // The two factors closest to each other, smaller first (528: 22 24).
 std::vector<u32> near_square(u32 ranks);
 
-// Parameter `grid` of a motif: one size per dimension, or empty.
 ParamSpec grid_param(const std::string& doc);
 
 // The grid from parameter `key`, or from choose(ranks) if the parameter is empty (no sizes without `choose`). If

@@ -21,7 +21,6 @@ namespace flitgym::workload::motifs::training_step {
 
 constexpr u64 kMostRanks = 1 << 24;
 
-// Bases of tags.
 constexpr i32 kTensor = 0, kExpert = kCollectiveTags, kData = 2 * kCollectiveTags, kActivations = 3 * kCollectiveTags,
               kGradients = 4 * kCollectiveTags;
 constexpr u32 kLossBytes = 4;  // the loss is computed in 32 bits

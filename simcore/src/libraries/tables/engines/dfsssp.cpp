@@ -22,12 +22,12 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 const Register<EngineSpec> entry({
     .name = "dfsssp",
     .summary = "sssp, with virtual layers that make it free of deadlock",
-    .params =
-        joined({balance_params(),
-                {choice("edge", "weakest", {"weakest", "heaviest", "first"},
-                        "dependency that breaks a cycle and whose routes move to the next layer: the one with the "
-                        "fewest routes, the one with the most, or the one that closed the cycle in the search")},
-                layer_params()}),
+    .params = joined(
+        joined(balance_params(),
+               {choice("edge", "weakest", {"weakest", "heaviest", "first"},
+                       "dependency that breaks a cycle and whose routes move to the next layer: the one with the "
+                       "fewest routes, the one with the most, or the one that closed the cycle in the search")}),
+        layer_params()),
     .make = make,
     .balances = true,
 });

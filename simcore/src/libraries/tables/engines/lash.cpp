@@ -32,11 +32,11 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 const Register<EngineSpec> entry({
     .name = "lash",
     .summary = "shortest paths, each placed in the first virtual layer that stays acyclic",
-    .params =
-        joined({balance_params(),
-                {choice("paths", "lowest", {"lowest", "balanced"},
-                        "which shortest path: lowest = by the lowest ports, balanced = the least loaded, as sssp")},
-                layer_params()}),
+    .params = joined(
+        joined(balance_params(),
+               {choice("paths", "lowest", {"lowest", "balanced"},
+                       "which shortest path: lowest = by the lowest ports, balanced = the least loaded, as sssp")}),
+        layer_params()),
     .make = make,
     .balances = true,
 });

@@ -182,7 +182,6 @@ class Layer {
       queue_.push({best_[w], c});
     }
   }
-  // Queues the next best channel that switch w could take.
   void queue_next_channel(u32 w, const std::vector<double>& cost) {
     u32 best = kNone;
     best_[w] = std::numeric_limits<double>::infinity();

@@ -31,7 +31,6 @@ bool in_half(const HyperX& box, u32 s, u32 a) {
   return (box.coordinate(s, a / 2) >= box.widths[a / 2] / 2) == (a % 2 == 1);
 }
 
-// A subset of the channels of the network.
 struct Part {
   ChannelGraph graph;
   std::vector<u32> whole;  // [channels of the part] number in the whole network
