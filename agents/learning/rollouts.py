@@ -75,7 +75,7 @@ class Rollouts:
             "record": config.capacity,
             "record_part": config.record_part,
         }
-        networks = config.networks
+        networks: int = config.networks
         self.next_seed, self.decisions = training_seed(seed), 0
         self.seeds = [0] * networks
         self.ends_ns = [0.0] * networks
