@@ -126,7 +126,7 @@ const bool kind_added = (kinds().push_back({kind_name<Spec>(), check_plugin<Spec
 #define FLITGYM_KIND(Spec, name, needed)                      \
   template <>                                                 \
   bool complete(const Spec& s) {                              \
-    return (needed);                                          \
+    return needed;                                            \
   }                                                           \
   template <>                                                 \
   const char* kind_name<Spec>() {                             \

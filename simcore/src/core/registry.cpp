@@ -49,8 +49,8 @@ void check_more(const std::string& where, const RelationSpec& spec) {
 }
 
 FLITGYM_KIND(TopologySpec, "topology", s.wire)
-FLITGYM_KIND(RoutingSpec, "routing", s.setup&& s.route)
-FLITGYM_KIND(RelationSpec, "relation", s.setup&& s.candidates)
+FLITGYM_KIND(RoutingSpec, "routing", (s.setup && s.route))
+FLITGYM_KIND(RelationSpec, "relation", (s.setup && s.candidates))
 FLITGYM_KIND(TrafficSpec, "traffic", s.schedule || (s.setup && s.destination))
 FLITGYM_KIND(MotifSpec, "motif", s.build)
 FLITGYM_KIND(ObservationSpec, "observation", s.write)
