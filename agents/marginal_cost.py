@@ -83,7 +83,6 @@ class Config:
             decisions=(1, 1 << 20),
             sample_fraction=(1e-6, 1),
             horizon_ns=(1, 1e9),
-            capacity=(1, 1 << 24),
         )
         refuse_unknown("agent.other_packets", [self.other_packets], _OTHERS)
 

@@ -48,7 +48,7 @@ class PacketNetwork:
         options = self.options
         self.random = np.random.default_rng([seed, 1])
         self.simulation = options.simulation(seed)
-        self._blocks = BlockRows(self.options.parts, [self.simulation]) if self.options.parts.in_python else None
+        self._blocks = BlockRows(options.parts, [self.simulation]) if options.parts.in_python else None
         self._look()
         self.actions = np.zeros(len(self.mask), np.int64)
         warmup = options.start_cycles(self.simulation, seed)

@@ -173,7 +173,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """
         if not self.agents:
             raise CoreError("step(): the episode is over; call reset()")
-        refuse_unknown("actions", actions, self.possible_agents, "agent")
+        refuse_unknown("actions", actions, self.action_spaces, "agent")
         for agent, action in actions.items():
             bias = np.asarray(action, np.float32)
             if bias.shape != self.table.shape[1:] or not np.isfinite(bias).all():

@@ -86,7 +86,7 @@ class Simulation(_core.Simulation):
     def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
         own: Any = config  # the core refuses anything else than a mapping or a simulation
         if isinstance(config, Mapping):
-            own = copied(_with_objects(with_presets(config)))
+            own = _copied(_with_objects(with_presets(config)))
         super().__init__(own)
         self._config = own._config if isinstance(own, Simulation) else own
         if isinstance(own, dict) and self.mapping() is not None:
@@ -283,14 +283,13 @@ def _loaded(config: Mapping[str, Any], handed_over: bool, snapshot: bytes, askin
     return simulation
 
 
-def copied(value: Any) -> Any:
-    """A copy of a configuration, or of a part of it."""
+def _copied(value: Any) -> Any:
     # The core accepts plain Python numbers and lists, not NumPy's.
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     # Programs of jobs are large and never change, so copies share them.
     if isinstance(value, Mapping):
-        return {key: copied(item) for key, item in value.items()}
+        return {key: _copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [copied(item) for item in value]
+        return [_copied(item) for item in value]
     return value

@@ -41,13 +41,12 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
         config: a dataclass of hyperparameters.
         bounds: smallest and largest valid value of each other key.
     """
-    bounds = _COMMON | bounds
-    for key in (field.name for field in fields(config)):
-        value = getattr(config, key)
-        if key in bounds:
-            _check(f"agent.{key}", value, *bounds[key])
-        elif key in _CORE:
-            _check_as_core(key, value, _CORE[key])
+    names = {field.name for field in fields(config)}
+    bounds = {key: both for key, both in _COMMON.items() if key in names} | bounds
+    for key, (low, high) in bounds.items():
+        _check(f"agent.{key}", getattr(config, key), low, high)
+    for key in sorted(names & _CORE.keys() - bounds.keys()):
+        _check_as_core(key, getattr(config, key), _CORE[key])
 
 
 def _check_as_core(key: str, value: Any, param: dict[str, Any]) -> None:

@@ -107,10 +107,11 @@ def bellman_goal(batch: Mapping[str, Tensor], target: nn.Module, chooser: nn.Mod
     If `chooser` is the online network, this is double Q-learning (van Hasselt, Guez, Silver, AAAI 2016).
     """
     following, mask = batch["next_observation"], batch["next_mask"]
-    best = chooser(following, mask).masked_fill(~mask, -torch.inf).argmax(1, keepdim=True)
-    later = target(following, mask).gather(1, best).squeeze(1)
+    judged = target(following, mask)
+    values = judged if chooser is target else chooser(following, mask)
+    best = values.masked_fill(~mask, -torch.inf).argmax(1, keepdim=True)
     continues = mask.any(1) & ~batch["done"]
-    return batch["reward"] + torch.where(continues, discount * later, 0.0)
+    return batch["reward"] + torch.where(continues, discount * judged.gather(1, best).squeeze(1), 0.0)
 
 
 @torch.no_grad()

@@ -69,12 +69,7 @@ class Rollouts:
     def __init__(self, config: Any, routing: Mapping[str, Any], world: World | Mixture, seed: int) -> None:
         self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
         self.episode_ns, self.tail_ns = config.episode_ns, config.tail_ns
-        self.routing = {
-            **routing,
-            "name": "policy",
-            "record": config.capacity,
-            "record_part": config.record_part,
-        }
+        self.routing = {**routing, "name": "policy", "record": config.capacity, "record_part": config.record_part}
         networks: int = config.networks
         self.next_seed, self.decisions = training_seed(seed), 0
         self.seeds = [0] * networks

@@ -43,7 +43,7 @@ class PpoConfig(Machines, ppo.Hyperparameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check(self, batch=_COUNT, value_clip=(0, 1e12))
+        check(self, value_clip=(0, 1e12))
 
 
 @dataclass

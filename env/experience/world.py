@@ -15,7 +15,6 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import compose, core_sections, draws_failures, explain, refuse_unknown
 from ...configs.policies import require_policy_file, routing_of
 from ...simcore import ConfigError, CoreError, Simulation
-from ...simcore._simulation import copied
 from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "congestion_control", "failures")
@@ -87,13 +86,13 @@ class World:
             seed: of the episode.
             attempt: number of earlier attempts, whose failures could not be routed.
         """
-        drawn: dict[str, Any] = copied(self.sections)
+        drawn: dict[str, Any] = _copied(self.sections)
         random = np.random.default_rng([seed, 0x776F726C64])
         for key, choices in self.vary.items():
             if isinstance(choices, Mapping):
                 value: Any = float(random.uniform(choices["low"], choices["high"]))
             else:
-                value = copied(choices[int(random.integers(len(choices)))])
+                value = _copied(choices[int(random.integers(len(choices)))])
             _put(drawn, key, value)
         if self._draws_failures:
             own = np.random.default_rng([seed, 0x6661696C, attempt])
@@ -214,6 +213,15 @@ class Mixture:
 
 
 _MEMBER = ("overrides", "vary", "episode_ns", "share")
+
+
+def _copied(value: Any) -> Any:
+    # Copies share arrays and the programs of jobs, which are large and never change.
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value
 
 
 def _put(sections: dict[str, Any], key: str, value: Any) -> None:

@@ -54,6 +54,7 @@ inline void each_link(const Network& net, const Graph& g, u32 router, Visit&& vi
 template <class Each>
 std::vector<u32> hops_from(std::size_t nodes, std::vector<u32> found, Each&& each) {
   std::vector<u32> hops(nodes, kNone);
+  found.reserve(nodes);
   for (const u32 node : found) hops[node] = 0;
   for (std::size_t k = 0; k < found.size(); k++)
     each(found[k], [&, node = found[k]](u32 next) {

@@ -41,9 +41,8 @@ void RecordedRoutes::follow(const Network& net, State& s, Batch& b, u64 but) con
     s.packets[id].phase = static_cast<Phase>(step->phase);
     s.packets[id].nonminimal = step->nonminimal;
     if (net.learns) {
-      const u32 reward = s.details[id].reward;
-      s.details[id] = step->detail;
-      s.details[id].reward = reward;
+      PacketDetail& detail = s.details[id];
+      detail = {step->detail.arrived, detail.reward, step->detail.value, step->detail.row};
     }
     load_memories(net, s, id, kept_.data() + step->kept);
   }

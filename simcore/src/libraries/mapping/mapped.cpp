@@ -120,7 +120,9 @@ static std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const
   facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
 
   const mapping::MappingQuality quality =
-      mapping::quality_on_minimal_paths(net, mapping::between_nodes(of_ranks, nodes, rank_terminal), rank_terminal);
+      nodes.ranks == 1 ? mapping::quality_on_minimal_paths(net, of_ranks, rank_terminal)
+                       : mapping::quality_on_minimal_paths(net, mapping::between_nodes(of_ranks, nodes, rank_terminal),
+                                                           rank_terminal);
   facts->dilation = quality.dilation;
   facts->start_dilation = quality.bytes > 0 ? quality.dilation + (start - refined) / quality.bytes : 0;
   facts->worst_congestion = quality.worst_congestion;
