@@ -17,7 +17,7 @@ struct CommunicationMatrix {
 // Sums over all blocks of a checked program. For blocks that repeats() declares equal, the first block counts for all
 // if a sample has the same peers (as in check_program()). Otherwise every block is read.
 CommunicationMatrix communication_matrix(const Program& program);
-// Of all ranks of all jobs, which do not communicate with each other. Jobs with the same program are read once.
+// The matrix of all jobs. No job sends to another one. A program that several jobs share is read once.
 CommunicationMatrix communication_matrix(const std::vector<Job>& jobs);
 
 }  // namespace flitgym::workload
